@@ -3,13 +3,13 @@
 import argparse
 import collections
 import contextlib
-import functools
 import os
 import re
 import warnings
 
 from keras_elmo.choices import COMPUTE_DTYPES
 from keras_elmo.choices import CORPUS_FORMATS
+from keras_elmo.choices import LABELLED
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.models.presets import PRESETS
 from keras_elmo.models.presets import TAGGERS
@@ -103,40 +103,60 @@ def add_corpus_arguments(add, formats=CORPUS_FORMATS):
     )
 
 
-def read_counted(arguments, progress, keep_text=False):
-    """Yields the sentences of INPUT; tells `progress` their number if known.
+def open_input(arguments):
+    """Returns the `TextFile` of INPUT."""
+    from keras_elmo.text.text_files import TextFile
+    from keras_elmo.text.text_files import check_file
+
+    if arguments.language and arguments.format != "raw":
+        raise ValueError("--language is for --raw.")
+    if arguments.input != STANDARD_STREAM:
+        is_labelled = arguments.format == LABELLED
+        check_file(
+            arguments.input, "labelled text" if is_labelled else "corpus"
+        )
+    return TextFile(arguments.input)
+
+
+def read_counted(file, arguments, progress):
+    """Yields the `Sentence`s of INPUT; tells `progress` their number if known.
 
     Args:
+        file: The `TextFile` of INPUT.
         arguments: Those of the command.
         progress: A `ProgressDisplay`.
-        keep_text: Boolean, whether to yield the `RawSentence`s of raw text, and
-            not only those that have words.
     """
-    from keras_elmo.text.corpora import read_corpus
-    from keras_elmo.text.corpora import read_raw
+    from keras_elmo.text.corpora import corpus_format
+    from keras_elmo.text.corpora import read_sentences
+    from keras_elmo.text.text_files import TextFile
 
-    is_raw = arguments.format == "raw"
-    if arguments.language and not is_raw:
-        raise ValueError("--language is for --raw.")
-    language = arguments.language or "en"
-    read = functools.partial(read_corpus, arguments.input, language=language)
-    sentences, total = read(arguments.format), None
-    if not is_raw:  # spaCy leaves it at words such as "Inc."
-        sentences = _warn_if_attached(sentences)
-    if arguments.input != STANDARD_STREAM and os.path.isfile(arguments.input):
+    format, total = arguments.format, None
+    is_raw = format == "raw"
+    if file.path != STANDARD_STREAM and os.path.isfile(file.path):
         # It finds any errors before the work starts. spaCy is slow, so raw text
         # is read as lines, and the number of its sentences remains unknown.
-        number = sum(1 for _ in (read("text") if is_raw else sentences))
+        sentences = read_sentences(file, "text" if is_raw else format)
+        number = sum(1 for _ in _warn_if_attached(sentences, is_raw))
         total = None if is_raw else number
-        sentences = read(arguments.format)
-    if is_raw and keep_text:
-        sentences = read_raw(arguments.input, language)
+        # What had to be said of the file has been said.
+        format = format or corpus_format(file)
+        file = TextFile(file.path)
+    sentences = read_sentences(file, format, arguments.language or "en")
     progress.start("sentences", total)
-    yield from sentences
+    yield from _warn_if_attached(sentences, is_raw or total is not None)
 
 
-def _warn_if_attached(sentences):
-    """Yields sentences; warns of punctuation that is not a token of its own."""
+def _warn_if_attached(sentences, is_said=False):
+    """Yields sentences; warns of punctuation that is not a token of its own.
+
+    Args:
+        sentences: Iterable of `Sentence`s.
+        is_said: Boolean, whether not to warn. spaCy leaves punctuation at words
+            such as "Inc.", and what has been said is not said again.
+    """
+    if is_said:
+        yield from sentences
+        return
     words, attached = 0, collections.Counter()
     for sentence in sentences:
         words += len(sentence.tokens)

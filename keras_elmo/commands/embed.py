@@ -37,6 +37,7 @@ from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import add_dtype_argument
 from keras_elmo.commands.arguments import add_model_arguments
+from keras_elmo.commands.arguments import open_input
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.progress import ProgressDisplay
 
@@ -83,21 +84,26 @@ def run(arguments):
     """Runs `keras-elmo embed`."""
     from keras_elmo.embedding.corpus_job import embed_corpus
     from keras_elmo.models.find_model import find_model
-    from keras_elmo.text.text_kinds import guess_format
+    from keras_elmo.text.corpora import corpus_format
+    from keras_elmo.text.corpora import joined_words
 
     model = find_model(arguments.model, arguments.weights)
+    file = open_input(arguments)
     settings = {
         "model": model.fingerprint(),
         "layers": arguments.layers,
         "dtype": arguments.dtype,
         "quantize": arguments.quantize,
-        "format": arguments.format or guess_format(arguments.input),
+        "format": arguments.format or corpus_format(file),
         "language": arguments.language,
     }
     counts: collections.Counter[str] = collections.Counter()
     with ProgressDisplay(arguments.quiet) as progress:
+        sentences = read_counted(file, arguments, progress)
+        if arguments.format == "raw":
+            sentences = joined_words(sentences)
         done, kept = embed_corpus(
-            read_counted(arguments, progress),
+            sentences,
             functools.partial(_embed, arguments, model, progress, counts),
             arguments.output,
             settings=settings,

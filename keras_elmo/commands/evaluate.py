@@ -46,24 +46,17 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo evaluate`."""
-    from keras_elmo.tagging.scores import score_tags
-    from keras_elmo.tagging.scores import tagged_pairs
     from keras_elmo.tagging.tagger import Tagger
 
-    text = labelled_files.read(arguments.file, arguments)
+    text, scheme = labelled_files.read(arguments.file, arguments)
     with ProgressDisplay(arguments.quiet) as progress:
         with progress.waiting("loading the model"):
             tagger = Tagger.load(arguments.model)
-        labelled_files.check(text, tagger.scheme, tagger.tag_names)
-        progress.say(labelled_files.describe(text, tagger.scheme))
-        pairs = tagged_pairs(text.sentences, text.tags, tagger.scheme)
-        sentences, tags = zip(*pairs)
-        progress.start("sentences", len(sentences))
-        found, tokens = [], 0
-        while rest := sentences[len(found) : len(found) + 1024]:
-            found += tagger.predict(rest, verbose=0)
-            tokens += sum(map(len, rest))
-            progress.update(len(found), tokens)
-    scores = score_tags(tags, found, tagger.scheme)
+        known = tagger.tag_names, tagger.scheme
+        labelled_files.check_known(text, scheme, *known)
+        scheme = tagger.scheme and (scheme or tagger.scheme)
+        progress.say(labelled_files.describe(text, scheme))
+    verbose = 0 if arguments.quiet else None
+    scores = tagger.evaluate(text.words, text.tags, verbose=verbose)
     report = labelled_files.describe_scores(arguments.file, scores)
     print(json.dumps(scores) if arguments.json else report)

@@ -6,6 +6,10 @@ from keras_elmo.commands.arguments import positive_integer
 
 # How many labels, and words of the first sentence, are shown.
 _SHOWN = 12
+_PREFIXES = (
+    "If they are types of entities, write B-PER for the first word of a PER, "
+    "I-PER for its others, and O for words outside"
+)
 
 
 def add_column_arguments(add):
@@ -39,109 +43,97 @@ def add_arguments(add):
 
 
 def read(path, arguments):
-    """Returns the `TaggedText` of a labelled file."""
-    from keras_elmo.text.annotated_text import read_annotated
-    from keras_elmo.text.corpora import check_file
-    from keras_elmo.text.tagged_text import read_columns
-
-    check_file(path, "labelled text")
-    if path.endswith((".jsonl", ".jsonl.gz")):
-        if arguments.column or arguments.word_column:
-            raise ValueError("--column and --word-column are not for .jsonl.")
-        return read_annotated(path, arguments.language)
-    return read_columns(path, arguments.column, arguments.word_column)
-
-
-def find_scheme_of(text):
-    """Returns the scheme of a file's labels.
+    """Returns the `LabelledText` of a labelled file, and its scheme.
 
     Raises:
-        ValueError: As `check_scheme` does, with the line.
+        ValueError: As `read_labelled` does; or as `check_scheme` does, with the
+            line.
     """
     from keras_elmo.crf.tags import check_scheme
     from keras_elmo.crf.tags import find_scheme
+    from keras_elmo.text.labelled_text import read_labelled
 
+    columns = arguments.column, arguments.word_column
+    text = read_labelled(path, *columns, arguments.language)
     counts = text.counts()
-    labels = [*counts]
-    if len(labels) == 1:
-        raise ValueError(
-            f"'{text.path}' must have two labels or more. Is it the right "
-            f"column? Received: only {labels[0]!r}, {', '.join(text.how)}"
-        )
     try:
-        return check_scheme(labels)
+        return text, check_scheme(counts)
     except ValueError as error:
-        others = (x for x in labels if x != "O" and not find_scheme([x]))
-        label = next(others, labels[0])
+        others = (x for x in counts if x != "O" and not find_scheme([x]))
+        label = next(others, next(iter(counts)))
         line = text.line_of(label)
-        is_first = line == text.lines[0][0] and counts[label] == 1
-        how = ". Is this line a header?" if is_first else ""
-        raise ValueError(f"'{text.path}', line {line}: {error}{how}") from error
+        is_first = line == text.sentences[0].lines[0] and counts[label] == 1
+        advice = ". Is this line a header?" if is_first else ""
+        where = f"'{path}', line {line}"
+        raise ValueError(f"{where}: {error}{advice}") from error
 
 
-def check(text, scheme, known):
-    """Checks labels of a tagger; warns of those that it cannot predict.
+def check_labels(text):
+    """Raises `ValueError` if there is only one label to train on."""
+    if len(labels := text.counts()) == 1:
+        first, *_ = text.reading
+        advice = "Is it the right column? " if "column" in first else ""
+        raise ValueError(
+            f"'{text.path}' must have two labels or more. {advice}Received: "
+            f"only {next(iter(labels))!r}, {', '.join(text.reading)}"
+        )
+
+
+def check_known(text, scheme, known, known_scheme):
+    """Raises `ValueError` if a tagger can predict none of a file's labels.
+
+    It warns of labels that it cannot predict. With a scheme, the types of
+    entities count, as a file may have another scheme.
 
     Args:
-        text: A `TaggedText`.
-        scheme: The scheme of the tagger's labels, or `None`. With a scheme, the
-            types of entities count, as a file may have another scheme.
-        known: Iterable of the tagger's labels; empty to warn of none.
-
-    Raises:
-        ValueError: If a label marks no entity, but the scheme does; or if the
-            tagger can predict none of the file's labels.
+        text: A `LabelledText`.
+        scheme: The scheme of its labels, or `None`.
+        known: Iterable of the tagger's labels; empty to compare only schemes.
+        known_scheme: The scheme of these, or `None`.
     """
     from keras_elmo.crf.tags import entities
 
     def kind(label):
-        if not scheme or label == "O":
-            return label
-        return entities([label])[0][2]
+        is_entity = known_scheme and label != "O"
+        return entities([label])[0][2] if is_entity else label
 
-    known = set(map(kind, known))
-    unknown, found = {}, set()
-    for label in text.counts():
-        try:
-            found.add(kind(label))
-        except ValueError as error:
-            line = text.line_of(label)
-            raise ValueError(f"'{text.path}', line {line}: {error}") from error
-        if known and kind(label) not in known:
-            unknown.setdefault(kind(label), text.line_of(label))
-    told = (
+    counts = text.counts()
+    if known_scheme and not scheme and (others := {*counts} - {"O"}):
+        label = min(others)
+        raise ValueError(
+            f"'{text.path}', line {text.line_of(label)}: expected labels of "
+            f"entities, as the tagger has. {_PREFIXES}. Received: {label!r}"
+        )
+    known = {*map(kind, known)}
+    found = {kind(label): label for label in reversed(counts)}
+    unknown = {x: text.line_of(found[x]) for x in [*found][::-1]}
+    unknown = {x: line for x, line in unknown.items() if x not in known}
+    said = (
         f"'{text.path}' has labels that the tagger cannot predict: "
         + _shown(f"{x!r} (line {line:,})" for x, line in unknown.items())
     )
-    if unknown and not found & known - {"O"}:
-        raise ValueError(f"{told}. It knows only {_shown(sorted(known))}")
-    if unknown:
-        warnings.warn(f"{told}.", stacklevel=2)
+    if known and unknown:
+        if not {*found} & known - {"O"}:
+            raise ValueError(f"{said}. It knows only {_shown(sorted(known))}")
+        warnings.warn(f"{said}.", stacklevel=2)
 
 
 def describe(text, scheme):
     """Returns what was read from a file, as lines of text."""
-    from keras_elmo.crf.tags import find_scheme
-
     counts = text.counts()
-    how = "in no scheme, so scored word by word"
-    if scheme:  # The file may have another one.
-        how = f"in {find_scheme(counts) or scheme}"
+    marks = f"in {scheme}" if scheme else "in no scheme, so scored word by word"
     common = [f"{x} {number:,}" for x, number in counts.most_common()]
-    words = map("/".join, zip(text.sentences[0], text.tags[0]))
+    words = map("/".join, zip(text.words[0], text.tags[0]))
     lines = [
         f"{text.path}: {_many(len(text.sentences), 'sentence')}, "
         f"{_many(counts.total(), 'word')}, "
-        f"longest sentence {_many(max(map(len, text.sentences)), 'word')}",
-        ", ".join(text.how),
-        f"{_many(len(counts), 'label')}, {how}: {_shown(common)}",
+        f"longest sentence {_many(max(map(len, text.words)), 'word')}",
+        ", ".join(text.reading),
+        f"{_many(len(counts), 'label')}, {marks}: {_shown(common)}",
         f"first sentence: {_shown(words, ' ')}",
     ]
     if not scheme and {*counts} & {"O", "0"}:
-        lines[2] += (
-            ". If they are types of entities, write B-PER for the first word of"
-            " a PER, I-PER for its others, and O for words outside"
-        )
+        lines[2] += f". {_PREFIXES}"
     return "\n  ".join(lines)
 
 

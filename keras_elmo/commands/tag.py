@@ -10,12 +10,13 @@ OUTPUT has a word and its tag in each line, separated by a tab, and an empty
 line after each sentence. It is written atomically; "-" is standard output, and
 the reports are then on standard error.
 
-If OUTPUT ends in .jsonl, it has a JSON object for each sentence: its "text",
-"words" and "tags", and if these mark entities, "entities", such as {"type":
-"PER", "start": 0, "end": 2, "probability": 0.98}. The words from start to
-before end, counted from 0, are an entity, and the probability is that exactly
-these words are one of this type. keras-elmo train-tagger and evaluate read the
-words and tags of such a file, and not its entities.
+If OUTPUT ends in .jsonl, or with --output-format jsonl, it has a JSON object
+for each sentence: its "text", "words" and "tags", and if these mark entities,
+"entities", such as {"type": "PER", "start": 0, "end": 2, "probability": 0.98}.
+The words from start to before end, counted from 0, are an entity, and the
+probability is that exactly these words are one of this type. keras-elmo
+train-tagger and evaluate read the words and tags of such a file, and not its
+entities.
 
 With --raw, an entity also has its position in the text: it is the text from
 start_char to before end_char, counted in Unicode code points. The texts include
@@ -25,8 +26,8 @@ mark).
 
 Of a labelled file, OUTPUT has all columns, separated by spaces, unless it is
 .jsonl: the label of the file is the last but one, and the tag is the last, as
-conlleval reads them. If there is a space in a word, tabs separate the columns
-(conlleval -d '\\t').
+conlleval reads them. If there is a space in a word or a label, tabs separate
+the columns (conlleval -d '\\t').
 
 [options]
 
@@ -43,17 +44,16 @@ import contextlib
 import functools
 import itertools
 import json
-import os
 import re
 import sys
-from collections.abc import Sequence
-from typing import NamedTuple
+import warnings
 
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LABELLED
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import add_tagger_argument
+from keras_elmo.commands.arguments import open_input
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.labelled_files import add_column_arguments
 from keras_elmo.commands.progress import ProgressDisplay
@@ -81,6 +81,12 @@ def add_arguments(parser):
         "0.5 and more find fewer, and make fewer errors",
     )
     add_column_arguments(add)
+    add(
+        "--output-format",
+        choices=(LABELLED, "jsonl"),
+        help="conll, a word and its tag in each line, or jsonl, a JSON object "
+        "for each sentence. Default: as the name of OUTPUT says; else conll",
+    )
 
 
 def _probability(text):
@@ -97,11 +103,15 @@ def run(arguments):
     from keras_elmo.files.atomic import write_atomically
 
     to = arguments.output
-    if _OTHER_OUTPUT.search(to):
-        raise ValueError(
-            "OUTPUT is text without compression, and JSON Lines if its name "
-            f"ends in .jsonl. Received: '{to}'"
-        )
+    if arguments.output_format is None:
+        if _OTHER_OUTPUT.search(to):
+            raise ValueError(
+                "OUTPUT is text without compression, and JSON Lines if its "
+                "name ends in .jsonl or with --output-format jsonl. "
+                f"Received: '{to}'"
+            )
+        is_json = to.endswith(".jsonl")
+        arguments.output_format = "jsonl" if is_json else LABELLED
     with ProgressDisplay(arguments.quiet) as progress:
         if to == STANDARD_STREAM:
             return _tag(arguments, sys.stdout.fileno(), progress)
@@ -111,25 +121,32 @@ def run(arguments):
 
 def _tag(arguments, to, progress):
     from keras_elmo.tagging.tagger import Tagger
+    from keras_elmo.tagging.text_spans import tag_sentences
 
     with progress.waiting("loading the model"):
         tagger = Tagger.load(arguments.model)
-    if arguments.threshold is not None:  # Also if INPUT is empty.
-        tagger.predict_entities([], arguments.threshold)
-    is_json = arguments.output.endswith(".jsonl")
-    sentences, done, tokens = _read(arguments, progress), 0, 0
+    threshold = arguments.threshold
+    if threshold is not None:  # Also if INPUT is empty.
+        tagger.predict_entities([], threshold)
+    sentences, gap = _read(arguments, tagger.tag_names, progress)
+    is_json = arguments.output_format == "jsonl"
+    done = tokens = 0
     is_file = arguments.output != STANDARD_STREAM
     with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:
         while chunk := list(itertools.islice(sentences, CHUNK)):
-            for row, tags, entities in _predict(
-                tagger, chunk, arguments.threshold, is_json
-            ):
-                pairs = zip(row.columns, tags)
-                lines = "".join(f"{x}{tag}\n" for x, tag in pairs)
-                text = _as_json(row, tags, entities) if is_json else lines
+            words = [sentence.tokens for sentence in chunk]
+            if is_json or threshold is not None:
+                tags, spans = tag_sentences(tagger, words, threshold, verbose=0)
+            else:
+                tags, spans = tagger.predict(words, verbose=0), None
+            for i, (sentence, row) in enumerate(zip(chunk, tags)):
+                if is_json:
+                    text = _as_json(sentence, row, spans and spans[i])
+                else:
+                    text = _as_columns(sentence, row, gap)
                 print(text, file=file)
-                tokens += len(tags)
-                done += bool(tags) or arguments.format != "raw"
+                tokens += len(row)
+                done += bool(row) or arguments.format != "raw"
             progress.update(done, tokens)
     if not arguments.quiet:
         where = f" in '{arguments.output}'" if is_file else ""
@@ -139,70 +156,46 @@ def _tag(arguments, to, progress):
         )
 
 
-def _predict(tagger, rows, threshold, is_json):
-    """Yields each row with its tags and its entities, or `None` for these."""
-    from keras_elmo.crf.crf_decoder import CRFDecoder
-
-    sentences, scheme = [row.words for row in rows], tagger.scheme
-    has_crf = any(isinstance(x, CRFDecoder) for x in tagger.model.layers)
-    if threshold is not None or (is_json and scheme and has_crf):
-        found = tagger.predict_entities(
-            sentences, threshold, tags=True, verbose=0
-        )
-        yield from zip(rows, *found)
-        return
-    for row, tags in zip(rows, tagger.predict(sentences, verbose=0)):
-        yield row, tags, tagger.entities(tags) if scheme else None
+def _as_columns(sentence, tags, gap):
+    columns = sentence.columns or ([word] for word in sentence.tokens)
+    rows = (gap.join([*row, tag]) for row, tag in zip(columns, tags))
+    return "".join(f"{row}\n" for row in rows)
 
 
-def _as_json(row, tags, entities):
-    found = {"text": row.text, "words": row.words, "tags": tags}
+def _as_json(sentence, tags, entities):
+    found = {"text": sentence.text or " ".join(sentence.tokens)}
+    found |= {"words": sentence.tokens, "tags": tags}
     if entities is not None:
         found["entities"] = []
-    for start, end, entity_type, *probability in entities or ():
+    for start, end, entity_type, probability in entities or ():
         entity = {"type": entity_type, "start": start, "end": end}
-        if row.starts:
-            last = end - 1
-            entity["start_char"] = row.starts[start]
-            entity["end_char"] = row.starts[last] + len(row.words[last])
-        if probability:
-            entity["probability"] = float(f"{probability[0]:.6g}")
+        if sentence.starts:
+            places = sentence.char_span(start, end)
+            entity |= zip(("start_char", "end_char"), places)
+        if probability is not None:
+            entity["probability"] = float(f"{probability:.6g}")
         found["entities"].append(entity)
     return json.dumps(found, ensure_ascii=False)
 
 
-class _Row(NamedTuple):
-    """A sentence of INPUT."""
+def _read(arguments, tag_names, progress):
+    """Returns an iterator of `Sentence`s, and what separates columns."""
+    from keras_elmo.text.columns import read_columns
+    from keras_elmo.text.corpora import joined_words
+    from keras_elmo.text.text_kinds import LABELS
+    from keras_elmo.text.text_kinds import TABS
+    from keras_elmo.text.text_kinds import find_kind
 
-    words: list[str]
-    columns: list[str]
-    """What is before each tag in OUTPUT, unless this is .jsonl."""
-    text: str
-    starts: Sequence[int] = ()
-    """Where each word begins in `text`, if it is known."""
-
-
-def _read(arguments, progress):
-    """Yields the `_Row` of each sentence."""
-    from keras_elmo.text import text_kinds
-    from keras_elmo.text.corpora import beginning
-    from keras_elmo.text.corpora import check_file
-    from keras_elmo.text.tagged_text import read_columns
-
-    path, format = arguments.input, arguments.format
-    if format is None and path.endswith((".jsonl", ".jsonl.gz")):
+    file = open_input(arguments)
+    path, format, kind = file.path, arguments.format, file.kind
+    if format is None and kind.format == "jsonl":
         raise ValueError(
             "INPUT must be text, and not JSON Lines. Write its texts to a file,"
             f" such as with: jq -r .text. Received: '{path}'"
         )
-    if format is None and os.path.isfile(path):
-        start = beginning(path)
-        if text_kinds.guess_format(path, start) == "conllu":
-            format = "conllu"
-        elif text_kinds.LABELLED.search(path):
-            format = LABELLED
-        elif text_kinds.looks_labelled(start):
-            format = LABELLED
+    if format is None and kind.format == LABELLED:
+        format = LABELLED
+        if find_kind(path).format != LABELLED:
             progress.say(
                 f"'{path}' is read as a labelled file. To read each of its "
                 "lines as a sentence, pass --format text."
@@ -213,24 +206,28 @@ def _read(arguments, progress):
                 "--column and --word-column are for labelled files. Pass "
                 "--format conll if INPUT is one."
             )
-        is_json = arguments.output.endswith(".jsonl")
-        for text, words, *starts in read_counted(arguments, progress, is_json):
-            yield _Row(words, [f"{word}\t" for word in words], text, *starts)
-        return
-    if path != STANDARD_STREAM:
-        check_file(path, "labelled text")
+        if format is None and kind.looks_like in (LABELS, TABS):
+            arguments.format = "text"
+            warnings.warn(
+                f"'{path}' looks like {kind.looks_like}, and each of its lines "
+                "is read as a sentence. If each line has a word and its label, "
+                "pass --format conll.",
+                stacklevel=2,
+            )
+        sentences = read_counted(file, arguments, progress)
+        if format == "raw" and arguments.output_format == LABELLED:
+            sentences = joined_words(sentences)
+        return sentences, "\t"
     columns = arguments.column, arguments.word_column
     try:
-        text = read_columns(path, *columns, keep_rows=True)
+        sentences, reading = read_columns(file, *columns, keep_columns=True)
     except ValueError as error:
         if arguments.format == LABELLED:
             raise
-        how = "If each line of INPUT is a sentence, pass --format text."
-        raise ValueError(f"{error}. {how}") from error
-    progress.say(f"{path}: {', '.join(text.how)}")
-    progress.start("sentences", len(text.sentences))
-    cells = itertools.chain.from_iterable(itertools.chain(*text.rows))
-    gap = "\t" if any(" " in cell for cell in cells) else " "
-    for words, rows in zip(text.sentences, text.rows):
-        columns = [gap.join((*row, "")) for row in rows]
-        yield _Row(words, columns, " ".join(words))
+        advice = "If each line of INPUT is a sentence, pass --format text."
+        raise ValueError(f"{error}. {advice}") from error
+    progress.say(f"{path}: {', '.join(reading)}")
+    progress.start("sentences", len(sentences))
+    rows = itertools.chain.from_iterable(x.columns for x in sentences)
+    cells = itertools.chain(tag_names, itertools.chain.from_iterable(rows))
+    return iter(sentences), "\t" if any(" " in x for x in cells) else " "

@@ -42,7 +42,6 @@ In Python, keras_elmo.Tagger.train does the same, and has more settings, such as
 `epochs`.
 """
 
-import itertools
 import os
 import sys
 
@@ -107,30 +106,32 @@ def run(arguments):
     say = (lambda _: None) if arguments.quiet else print
     # An error after the training would lose it.
     writable_path(arguments.output, arguments.overwrite)
-    texts, scheme = {}, None
-    for name in ("train", "dev", "test"):
+    text, scheme = labelled_files.read(arguments.train, arguments)
+    labelled_files.check_labels(text)
+    say(labelled_files.describe(text, scheme))
+    scored = {}
+    for name in ("dev", "test"):
         if path := getattr(arguments, name):
-            text = texts[name] = labelled_files.read(path, arguments)
-            if name == "train":
-                scheme = labelled_files.find_scheme_of(text)
-            else:
-                # The training itself compares those of --dev.
-                known = texts["train"].tags if name == "test" else ()
-                labelled_files.check(text, scheme, itertools.chain(*known))
-            say(labelled_files.describe(text, scheme))
-    data = {name: (x.sentences, x.tags) for name, x in texts.items()}
+            other, its_scheme = labelled_files.read(path, arguments)
+            # The training itself compares those of --dev.
+            labels = text.counts() if name == "test" else ()
+            labelled_files.check_known(other, its_scheme, labels, scheme)
+            its_scheme = scheme and (its_scheme or scheme)
+            say(labelled_files.describe(other, its_scheme))
+            scored[name] = other.words, other.tags
     keras.utils.set_random_seed(arguments.seed)
     bars = 1 if sys.stdout.isatty() else 2
     tagger = Tagger.train(
-        *data.pop("train"),
-        data.get("dev"),
+        text.words,
+        text.tags,
+        scored.get("dev"),
         arguments.elmo,
         word_vectors=arguments.word_vectors,
         max_labels=arguments.max_labels,
         verbose=0 if arguments.quiet else bars,
     )
     write_tagger(tagger, arguments.output, arguments.overwrite)
-    for name, tagged in {} if arguments.quiet else data.items():
+    for name, tagged in {} if arguments.quiet else scored.items():
         scores = tagger.evaluate(*tagged)
         say(labelled_files.describe_scores(getattr(arguments, name), scores))
     size = os.path.getsize(arguments.output) / 1e6

@@ -15,7 +15,7 @@ from keras_elmo.embedding.job_folder import Finished
 from keras_elmo.embedding.job_folder import JobFolder
 from keras_elmo.embedding.job_folder import write_record
 from keras_elmo.embedding.sentence_vectors import with_vectors
-from keras_elmo.text.corpora import Sentence
+from keras_elmo.text.sentences import Sentence
 
 
 def embed_corpus(
@@ -120,7 +120,7 @@ def _append(folder, embedded, digest, save_tokens, on_progress):
 
 
 def _digestible(sentence):
-    return f"{json.dumps(sentence)}\n".encode()
+    return f"{json.dumps([sentence.text, sentence.tokens])}\n".encode()
 
 
 def _counted(embeddings, on_merge):

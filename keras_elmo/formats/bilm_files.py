@@ -27,7 +27,7 @@ from keras_elmo.formats.bilm_variables import variable_shapes
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 from keras_elmo.formats.weight_files import WeightFile
 from keras_elmo.formats.weight_files import write_arrays
-from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.text_files import open_unpacked
 
 # The weight file is the first of these that exists. The second name is used by
 # the NLPL repository.

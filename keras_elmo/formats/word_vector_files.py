@@ -13,8 +13,8 @@ import numpy as np
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.files.untrusted_files import describe_mistaken
 from keras_elmo.files.untrusted_files import most_unpacked
-from keras_elmo.text.corpora import check_file
-from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.text_files import check_file
+from keras_elmo.text.text_files import open_unpacked
 
 # Far more than any has, so that a corrupt file is rejected.
 MOST_NUMBERS, _LONGEST_WORD = 10_000, 1 << 16

@@ -5,8 +5,8 @@ import os
 import warnings
 from collections.abc import Iterable
 
-from keras_elmo.text.corpora import check_file
 from keras_elmo.text.corpora import text_lines
+from keras_elmo.text.text_files import check_file
 
 _Paths = str | os.PathLike | Iterable[str | os.PathLike]
 

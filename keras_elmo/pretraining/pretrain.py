@@ -23,7 +23,7 @@ from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_folder import text_digest
-from keras_elmo.text.corpora import checked_lines
+from keras_elmo.text.text_files import checked_lines
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import covered_share
 

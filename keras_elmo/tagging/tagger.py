@@ -33,6 +33,8 @@ from keras_elmo.tagging.entities import EntityModel
 from keras_elmo.tagging.entities import check_threshold
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.scores import tagged_pairs
+from keras_elmo.tagging.text_spans import TextSpan
+from keras_elmo.tagging.text_spans import spans_of_texts
 from keras_elmo.text.word_lists import sentence_words
 
 
@@ -267,7 +269,10 @@ class Tagger:
         write_tagger(self, path, overwrite)
 
     def evaluate(
-        self, sentences: Iterable[Iterable[str]], tags: Iterable[Iterable[str]]
+        self,
+        sentences: Iterable[Iterable[str]],
+        tags: Iterable[Iterable[str]],
+        verbose: int | None = None,
     ) -> dict[str, Any]:
         """Scores the tagger on tagged sentences.
 
@@ -275,6 +280,7 @@ class Tagger:
             sentences: Iterable of sentences, each a list of words.
             tags: Iterable of lists of strings, the right tag of each word. If
                 the tagger has a `scheme`, they may be in any scheme.
+            verbose: As for `predict`.
 
         Returns:
             A dictionary: `"accuracy"`, the share of the words with the right
@@ -296,7 +302,8 @@ class Tagger:
         """
         pairs = tagged_pairs(sentences, tags, self.scheme)
         sentences, tags = zip(*pairs) if pairs else ((), ())
-        return score_tags(tags, self.predict(sentences), self.scheme)
+        found = self.predict(sentences, verbose=verbose)
+        return score_tags(tags, found, self.scheme)
 
     def predict(
         self,
@@ -399,6 +406,68 @@ class Tagger:
                 found[i] = result
         labels, entities = map(list, zip(*found)) if found else ([], [])
         return (labels, entities) if tags else entities
+
+    def predict_text(
+        self,
+        texts: Iterable[str],
+        language: str = "en",
+        threshold: float | None = None,
+        batch_size: int = 32,
+        verbose: int | None = None,
+    ) -> list[list[TextSpan]]:
+        """Finds the entities of texts as people write them, with their places.
+
+        Each text is divided into sentences and words by the rules of the
+        package spaCy (`pip install spacy`), as by `keras_elmo.text.tokenize`
+        and `keras-elmo tag --raw`. This is right for a tagger whose training
+        sentences were divided in the same way, as `english_names` and
+        `english_pos` were.
+
+        Args:
+            texts: Iterable of strings, each of any number of lines.
+            language: String, the code of the language whose rules are applied,
+                such as `"de"`. By default, English.
+            threshold: As for `predict_entities`.
+            batch_size: Integer, the number of sentences per batch.
+            verbose: As for `predict`.
+
+        Returns:
+            For each text, a list of named tuples in the order of the text:
+            `start_char` and `end_char`, in Unicode code points from 0; `type`;
+            `probability`; and `text`, which is the given text from `start_char`
+            to before `end_char`. If the labels mark no entities, each word is
+            one of them, its label is the `type`, and the probability is that
+            of the label.
+
+        Raises:
+            ValueError: If a text is not a string, spaCy does not know the
+                language, or a threshold is given and the tagger finds no
+                entities with probabilities.
+            ImportError: If spaCy is not installed, or a package that it needs
+                for this language.
+
+        Example:
+
+        >>> tagger = Tagger.load("english_names")
+        >>> text = "Maria Lopez didn't move to Ohio."
+        >>> for x in tagger.predict_text([text])[0]:
+        ...     print(x.start_char, x.end_char, x.type, x.text)
+        0 11 PER Maria Lopez
+        27 31 LOC Ohio
+        """
+        if isinstance(texts, (str, bytes)):
+            raise ValueError(
+                "`texts` must be a list of strings: write [text] for a single "
+                f"one. Received: {texts[:50]!r}"
+            )
+        texts = list(texts)
+        if wrong := [x for x in texts if not isinstance(x, str)]:
+            raise ValueError(
+                f"Each of `texts` must be a string. Received: {wrong[0]!r}"
+            )
+        check_threshold(threshold)
+        options = {"batch_size": batch_size, "verbose": verbose}
+        return spans_of_texts(self, texts, language, threshold, **options)
 
     @functools.cached_property
     def _entity_model(self):

@@ -1,7 +1,5 @@
 """Conversion of words to ids, and the sources of words."""
 
-from keras_elmo.text.corpora import read_corpus
-from keras_elmo.text.raw_text import tokenize
-from keras_elmo.text.tagged_text import read_conll
+from keras_elmo.lazy_names import lazy_names as _lazy_names
 
-__all__ = ["read_conll", "read_corpus", "tokenize"]
+__all__, __getattr__, __dir__ = _lazy_names(__name__)

@@ -12,8 +12,8 @@ import numpy as np
 
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.files.untrusted_files import bounded_lines
-from keras_elmo.text.corpora import check_file
-from keras_elmo.text.corpora import open_unpacked
+from keras_elmo.text.text_files import check_file
+from keras_elmo.text.text_files import open_unpacked
 from keras_elmo.text.text_kinds import refuse_binary
 from keras_elmo.text.token_indexer import BEGIN_SENTENCE
 from keras_elmo.text.token_indexer import END_SENTENCE

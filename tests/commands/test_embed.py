@@ -212,10 +212,11 @@ def test_settings_tell_what_the_vectors_depend_on(
         ("dtype", "mixed_bfloat16"),
         ("quantize", "int8"),
         ("format", "conllu"),
-        ("language", "de"),
     ]:
         found = settings(f"--{key.replace('_', '-')}", value)
         assert found == {**defaults, key: value}
+    raw = {"format": "raw", "language": "de"}
+    assert settings("--raw", "--language", "de") == {**defaults, **raw}
 
 
 def test_the_page_of_the_docs(monkeypatch, run, capfd):

@@ -37,3 +37,7 @@ def test_labels_that_the_tagger_does_not_have(folder, run, fails):
     (folder / "names.conll").write_text("Ann B-PER\nran O\n")
     told = "predict: 'B-PER' (line 1), 'O' (line 2). It knows only ADJ, ADP"
     assert told in fails("evaluate", "english_pos", "names.conll", "--quiet")
+    (folder / "types.conll").write_text("Ann PER\nran O\n")
+    said = fails("evaluate", "english_names", "types.conll", "--quiet")
+    assert "line 1: expected labels of entities, as the tagger has" in said
+    assert "write B-PER for the first word of a PER, I-PER for its" in said

@@ -196,6 +196,37 @@ def test_a_labelled_file_is_found_by_its_content(model, folder, run):
     assert out.startswith("New York\t_\tO\t")
 
 
+@pytest.mark.filterwarnings("always:'-' looks like")
+def test_standard_input_is_looked_at_as_files_are(model, run, set_stdin):
+    rows = "Ann B-PER\nran O\n. O\n"
+    set_stdin(f"{rows}\n{rows}")
+    out, err = run("tag", model, "-", "-", "--output-format", "jsonl")
+    words = [json.loads(line)["words"] for line in out.splitlines()]
+    assert words == [["Ann", "ran", "."]] * 2
+    assert "'-' is read as a labelled file" in err
+    set_stdin(rows * 2)  # Without an empty line, each line may be a sentence.
+    out, err = run("tag", model, "-", "out.jsonl", "--output-format", "conll")
+    assert err.count("warning: '-' looks like words with labels, and each") == 1
+    assert "pass --format conll" in err
+    with open("out.jsonl") as file:
+        assert file.read().startswith("Ann\t")
+
+
+def test_tabs_if_a_label_has_a_space(folder, run):
+    """Else, conlleval would take the end of a label for a column."""
+    names = ["O", "B-First Name", "I-First Name", "B-X", "I-X"]
+    crf_tagger({"tag_names": names}).save("names.keras")
+    (folder / "a.conll").write_text("Ann O\nran O\n\nBo O\n")
+    out, _ = run("tag", "names.keras", "a.conll", "-")
+    rows = [line.split("\t") for line in out.splitlines() if line]
+    assert [row[:2] for row in rows] == [
+        ["Ann", "O"],
+        ["ran", "O"],
+        ["Bo", "O"],
+    ]
+    assert all(len(row) == 3 and row[2] in names for row in rows)
+
+
 def test_entities_only_of_a_scheme(run):
     run("tag", "english_pos", "corpus.txt", "out.jsonl")
     assert {*map(tuple, read_rows())} == {("text", "words", "tags")}
@@ -228,6 +259,7 @@ def test_raw_text_without_spacy(model, folder, fails, monkeypatch):
 def test_errors_leave_no_output(model, folder, fails):
     (folder / "latin.txt").write_bytes(b"caf\xe9 .\n")
     (folder / "bad.conll").write_text("a O\nb\n")
+    (folder / "rows.jsonl").write_text('{"text": "a"}\n')
     before = sorted(folder.iterdir())
     for arguments, message in [
         ("latin.txt out --raw", "in line 1, at byte 3"),

@@ -1,13 +1,12 @@
 """Text whose entities are spans of characters."""
 
 import gzip
-import itertools
 import json
 
 import pytest
 
 from keras_elmo.text import tokenize
-from keras_elmo.text.annotated_text import read_annotated
+from keras_elmo.text.labelled_text import read_labelled
 from keras_elmo.text.raw_text import raw_sentences
 
 pytest.importorskip("spacy", reason="It divides text into words.")
@@ -48,11 +47,11 @@ ROWS = [
 
 def test_sentences_with_words_and_tags(tmp_path):
     empty = {"text": "\n", "words": [], "tags": []}
-    found = read_annotated(write(tmp_path, empty, *ROWS, "", empty))
-    assert (found.sentences, found.tags) == (WORDS, TAGS)
+    found = read_labelled(write(tmp_path, empty, *ROWS, "", empty))
+    assert (found.words, found.tags) == (WORDS, TAGS)
     assert found.line_of("B-LOC") == 3
     row = {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]}
-    assert read_annotated(write(tmp_path, row)).tags == TAGS
+    assert read_labelled(write(tmp_path, row)).tags == TAGS
 
 
 def test_words_of_raw_text():
@@ -62,11 +61,13 @@ def test_words_of_raw_text():
     assert tokenize("Das ist z.B. so.", "de") == german
     texts = ["", TEXT, "\u00c9t\u00e9 .\r\n"]
     found = list(raw_sentences(texts, "en"))
-    words = [[[word for _, word in s] for s in x] for x in found]
+    words = [[x.tokens for x in sentences] for sentences in found]
     assert words == [[], WORDS, [["\u00c9t\u00e9", "."]]]
     for text, sentences in zip(texts, found, strict=True):
-        for start, word in itertools.chain(*sentences):
-            assert text[start : start + len(word)] == word
+        for x in sentences:
+            for start, word in zip(x.starts, x.tokens, strict=True):
+                assert x.text[start : start + len(word)] == word
+            assert x.text == text
 
 
 def test_bad_arguments_of_tokenize():
@@ -84,14 +85,18 @@ def test_bad_arguments_of_tokenize():
         {"entities": SPANS},
         {"entities": objects("start_offset", "end_offset", "label")},
         {"spans": objects("start", "end", "label"), "label": "NEWS"},
+        {"spans": None, "entities": [], "label": SPANS},
         {"spans": objects("start", "end", "label"), "answer": "accept"},
     ],
 )
 def test_what_tools_write(tmp_path, spans):
     path = write(tmp_path, {"text": TEXT, **spans}, name="a.jsonl.gz")
-    found = read_annotated(path)
-    assert found[1:3] == (WORDS, TAGS)
-    assert found.lines == [[1] * len(words) for words in WORDS]
+    found = read_labelled(path)
+    assert (found.words, found.tags) == (WORDS, TAGS)
+    for x in found.sentences:
+        assert x.lines == [1] * len(x.tokens)
+        starts = zip(x.starts, x.tokens)
+        assert all(x.text[i : i + len(word)] == word for i, word in starts)
 
 
 def test_texts_without_spans(tmp_path):
@@ -106,20 +111,20 @@ def test_texts_without_spans(tmp_path):
         {"text": "", "label": []},
         {"text": "Bo", "label": None},
     )
-    found = read_annotated(write(tmp_path, *lines))
-    assert found.sentences == [["Bo", "ran"]] * 2 + [["Bo"]]
+    found = read_labelled(write(tmp_path, *lines))
+    assert found.words == [["Bo", "ran"]] * 2 + [["Bo"]]
     assert found.tags == [["B-PER", "O"], ["O", "O"], ["O"]]
-    assert found.lines == [[1, 1], [3, 3], [7]]
-    assert found.how[-1] == "2 texts that were not accepted left out"
+    assert [x.lines for x in found.sentences] == [[1, 1], [3, 3], [7]]
+    assert found.reading[-1] == "2 texts that were not accepted left out"
 
 
 def test_a_sentence_does_not_end_within_a_span(tmp_path):
     text = "I read Who? Me! by Bo. Fine."
-    found = read_annotated(
+    found = read_labelled(
         write(tmp_path, {"text": text, "label": [[7, 15, "W"]]})
     )
     words = ["I read Who ? Me !", "by Bo .", "Fine ."]
-    assert [*map(" ".join, found.sentences)] == words
+    assert [*map(" ".join, found.words)] == words
     assert found.tags[0] == [*"OO", "B-W", *["I-W"] * 3]
 
 
@@ -132,17 +137,70 @@ def test_spans_that_cut_words_are_widened_and_told(tmp_path):
         {"text": "Ann  met MrXu-Li now", "label": spans},
     )
     message = (
-        r"line 3: the span 'rXu' \(X\) cuts a word, so 'MrXu' is taken. .* 2 s"
+        r"line 3: the span 'rXu' \(X\) cuts words of 'MrXu', which are .* 2 s"
     )
     with pytest.warns(UserWarning, match=message):
-        found = read_annotated(path)
-    assert found.sentences[1] == ["Ann", "met", "MrXu", "-", "Li", "now"]
+        found = read_labelled(path)
+    assert found.words[1] == ["Ann", "met", "MrXu", "-", "Li", "now"]
     assert found.tags[1] == ["B-PER", "O", "B-X", "O", "O", "B-Y"]
+
+
+@pytest.mark.parametrize("names", [("tokens", "ner_tags"), ("words", "labels")])
+def test_words_and_labels_of_hugging_face(tmp_path, names):
+    lines = [dict(zip(names, pair)) for pair in zip(WORDS, TAGS)]
+    found = read_labelled(write(tmp_path, *lines))
+    assert (found.words, found.tags) == (WORDS, TAGS)
+    assert found.reading == [f"their `{names[0]}` and `{names[1]}`"]
+    numbers = dict(zip(names, (["a", "b"], [3, 0])))
+    told = f"line 1: `{names[1]}` are numbers.*features"
+    with pytest.raises(ValueError, match=told):
+        read_labelled(write(tmp_path, numbers))
+
+
+def test_the_text_of_older_exports_of_doccano(tmp_path):
+    path = write(tmp_path, {"id": 1, "data": TEXT, "label": SPANS})
+    assert read_labelled(path).tags == TAGS
+
+
+def test_answers_about_single_spans_are_told(tmp_path):
+    """As of Prodigy's ner.teach."""
+    span = {"start": 0, "end": 2, "label": "X"}
+    line = {"text": "Bo met Cy", "spans": [span], "answer": "accept"}
+    other = {**line, "spans": [{**span, "start": 7, "end": 9}]}
+    for lines in ([line, other], [{**line, "_view_id": "ner"}]):
+        with pytest.warns(match="all other entities.* ner.silver-to-gold"):
+            read_labelled(write(tmp_path, *lines))
+    read_labelled(write(tmp_path, line, {**line, "_view_id": "ner_manual"}))
+
+
+@pytest.mark.parametrize(
+    ("text", "span", "told"),
+    [
+        ("\U0001f600 Maria ran", (3, 8), "words if .* UTF-16, .* cuts words"),
+        (
+            "Maria \U0001f600 Bo",
+            (9, 11),
+            r"in UTF-16, .* \[9, 11, 'X'\] ends b",
+        ),
+        ("\u00e9\u00e9 Maria ran", (5, 10), "'ria r' .* of 'Maria ran'; line"),
+        ("a\r\n\r\n\r\nMaria ran", (5, 10), "as one character, or from 1"),
+        ("Maria ran", (1, 5), "or from 1. Expected Unicode code points from 0"),
+        ("Maria ran", (6, 10), r"line 1: the span \[6, 10, 'X'\] ends beyond"),
+        (8 * "\u6628", (2, 4), "the rules of its `language`. They may be"),
+    ],
+)
+def test_spans_that_are_counted_otherwise(tmp_path, text, span, told):
+    lines = [{"text": text, "label": [[*span, "X"]]}] * 6
+    with pytest.raises(ValueError, match=f"6 of 6 spans cut .*{told}"):
+        read_labelled(write(tmp_path, *lines))
+    if "UTF-16, .* cuts" in told:  # One is enough.
+        with pytest.raises(ValueError, match=f"1 of 7 .*{told}"):
+            some = {"text": "Maria ran", "label": [[0, 5, "X"]]}
+            read_labelled(write(tmp_path, *[some] * 6, lines[0]))
 
 
 TAGGED = "line 2: expected a JSON object with `words` and as many `tags`"
 UNTAGGED = "line 2: expected a JSON object with a `text` and its sp"
-CUT = {"text": "\u00c9 in Oslo .", "label": [[6, 10, "LOC"]]}
 SOME = {"text": "a", "label": []}
 
 
@@ -156,7 +214,7 @@ SOME = {"text": "a", "label": []}
             for wrong in (
                 {"text": TEXT, "label": SPANS},
                 {"words": ["a", "b"], "tags": ["O"]},
-                {"words": ["a"], "tags": [1]},
+                {"words": ["a"], "tags": [1.5]},
                 {"words": [""], "tags": ["O"]},
                 {"words": "ab", "tags": "OO"},
             )
@@ -165,7 +223,7 @@ SOME = {"text": "a", "label": []}
         *(
             ([SOME, wrong], UNTAGGED)
             for wrong in (
-                *("[]", {"text": "a"}, {"data": "a", "label": []}),
+                *("[]", {"text": "a"}, {"body": "a", "label": []}),
                 *({"text": 1, "label": []}, {"text": "\ud83d", "label": []}),
                 {"text": "a", "label": "good"},
                 {"text": "a b", "label": [[0.5, 1, "X"]]},
@@ -177,17 +235,23 @@ SOME = {"text": "a", "label": []}
         *(
             ([{"text": "a b", "label": spans}], f"line 1: .*{message}")
             for spans, message in (
-                ([[0, 4, "X"]], "spans with 0 <= start < end <= 3, the"),
                 ([[2, 2, "X"]], "spans with 0 <= start < end <= 3, the"),
                 ([[-1, 1, "X"]], "spans with 0 <= start < end <= 3, the"),
                 ([[1, 2, "X"]], r"' ' \(X\) has no word of its"),
                 ([[0, 3, "X"], [2, 3, "Y"]], r"'b' \(Y\) has no word of its"),
             )
         ),
-        ([CUT] * 11, r"'slo ' .* 11 such spans\. .* in byt"),
+        (
+            [{"text": "a b", "spans": [[0, 1, "X"]], "label": [[2, 3, "Y"]]}],
+            "line 1: expected the spans of a text in one list, .* 2 that have",
+        ),
+        (
+            [{"text": "a b", "label": [[0, 1, "B-X"], [2, 3, "I-X"]]}],
+            "types such as 'X', which become .* Received: the type 'B-X'",
+        ),
     ],
 )
 def test_files_that_are_refused(tmp_path, lines, message):
     path = write(tmp_path, *lines)
     with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
-        read_annotated(path)
+        read_labelled(path)

@@ -5,7 +5,9 @@ import gzip
 import pytest
 
 from keras_elmo.text import read_conll
-from keras_elmo.text.tagged_text import read_columns
+from keras_elmo.text.columns import read_columns
+from keras_elmo.text.labelled_text import read_labelled
+from keras_elmo.text.text_files import TextFile
 
 WORDS = [["Ann", "slept", "#"], ["\u00c9t\u00e9"]]
 TAGS = [["B-PER", "O", "O"], ["O"]]
@@ -73,30 +75,52 @@ def test_the_column_of_the_words(tmp_path):
 def test_comments_before_a_sentence(tmp_path):
     text = "# id=0 domain=en\n# _ O\nAnn _ O\n\n#no word\n#y _ B-X\n\n# z\n"
     for end in ("", "#\t1\t\n"):
-        read = read_columns(str(write(tmp_path, text + end)))
-        words = [["#", "Ann"], ["#y"]]
-        assert read[1:3] == (words, [["O", "O"], ["B-X"]])
-        assert [*map(list, read.lines)] == [[2, 3], [6]]
+        with pytest.warns(match="line 1: this line is left out.* 1 such lines"):
+            read = read_labelled(str(write(tmp_path, text + end)))
+        assert read.words == [["#", "Ann"], ["#y"]]
+        assert read.tags == [["O", "O"], ["B-X"]]
+        assert [[*x.lines] for x in read.sentences] == [[2, 3], [6]]
         number = 3 + bool(end)
-        assert read.how[-1] == f"{number} comments, the first in line 1"
+        assert read.reading[-1] == f"{number} comments, the first in line 1"
 
 
 def test_comments_with_as_many_columns(tmp_path):
     text = "# id domain=en\nAnn _ O\n\n# id domain=de\nBo _ O\n"
     text += "\n# all domain=de\n\n#a _ B-X\n"
-    read = read_columns(str(write(tmp_path, text)), keep_rows=True)
-    assert read.sentences == [["Ann"], ["Bo"], ["#a"]]
-    assert read.tags == [["O"], ["O"], ["B-X"]]
-    assert [*map(list, read.lines)] == [[2], [5], [9]]
+    path = str(write(tmp_path, text))
+    with pytest.warns(match="line 1: this line is left out .* 3 such lines"):
+        read, _ = read_columns(TextFile(path), keep_columns=True)
+    with pytest.warns(match="left out as a comment"):
+        assert read_conll(path) == (
+            [["Ann"], ["Bo"], ["#a"]],
+            [["O"], ["O"], ["B-X"]],
+        )
+    assert [[*x.lines] for x in read] == [[2], [5], [9]]
     rows = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
-    assert read.rows == [*rows]
-    read = read_columns(str(write(tmp_path, "a\tX\t\n")), keep_rows=True)
-    assert read.rows == [[["a", "X"]]]  # Without the empty column.
+    assert [x.columns for x in read] == [*rows]
+    file = TextFile(write(tmp_path, "a\tX\t\n"))
+    ((read,), _) = read_columns(file, keep_columns=True)
+    assert read.columns == [["a", "X"]]  # Without the empty column.
+
+
+def test_one_separator_for_the_whole_file(tmp_path):
+    """A line without the tabs of most lines is a comment, or is refused."""
+    rows = "#Text=Hi you\nAnn\tB-X\n#1 a comment\n# x\tO\n\n-DOCSTART- O\n"
+    path = write(tmp_path, f"{rows}New York\tB-Y\n")
+    words = [["Ann", "# x"], ["New York"]]
+    assert read_conll(path) == (words, [["B-X", "O"], ["B-Y"]])
+    path = write(tmp_path, f"{rows}New York\nBo\tO\nCy\tO\n")
+    with pytest.raises(
+        ValueError, match=r"line 7: expected a tab .*'New York'"
+    ):
+        read_conll(path)
+    path = write(tmp_path, "a B-X\nb O\nc\tO\n")
+    assert read_conll(path) == ([["a", "b", "c"]], [["B-X", "O", "O"]])
 
 
 @pytest.mark.parametrize("name", ["a.conllup", "a.conllu", "a.txt"])
 def test_conllu_plus(tmp_path, name):
-    head = "# global.columns = ID FORM UPOS X:NER LEMMA\n1-2\tdu\t_\t_\t_\n"
+    head = "# global.columns = ID FORM UPOS X:NER lemma\n1-2\tdu\t_\t_\t_\n"
     rows = "1\tde\tADP\tO\tde\n2\tle\tDET\tB-X\tle\n"
     path = write(tmp_path, f"{head}{rows}", name)
     tags = ["ADP", "DET"] if name == "a.conllu" else ["O", "B-X"]
@@ -122,8 +146,8 @@ def test_what_may_be_wrong_causes_one_warning(tmp_path):
 
 def test_other_columns_of_labels_are_in_the_report(tmp_path):
     text = "a B-X O B-Y k\nb O O O -\n"
-    *how, more = read_columns(str(write(tmp_path, text)), column=4).how
-    assert how == ["words in column 1", "labels in column 4"]
+    *reading, more = read_labelled(str(write(tmp_path, text)), 4).reading
+    assert reading == ["words in column 1", "labels in column 4"]
     assert more == "more labels in 2"
 
 
@@ -136,23 +160,18 @@ def test_other_columns_of_labels_are_in_the_report(tmp_path):
         ("a\t\tO\nbc\tO\n", "a", r"line 2: .*tr -s '\\t' <.*: \['bc'"),
         ("a\tO\nb\t\n", "a", r"line 2: .*no label in column 2\..*\['b', ''\]"),
         ("a\tO\n\tO\n", "a", r"line 2: .*no word in column 1\..*\['', 'O'\]"),
-        ("1 a O\n2 b X\n\n1 c O\n", "a", r"line 1: column 1 counts .*2"),
-        ("# x\n0 a O\n1-2 b _\n1 b O\n2 c O\n", "a", "line 2: column 1 counts"),
-        ("O a\nB-X b\n", "a", "line 1: column 1 has labels. Pass `column=1`"),
-        ("x/y 1 a O\nx/y 2 b O\nx/y 3 c O\n", "a", "words of a sentence are t"),
         ("a b\tO\nc d\tX\n", "a", "by spaces or by tabs, .*tr ' '"),
+        ("a b\tX O\nc d\tO Y\n", "a", "has a sentence and its labels. .*pyth"),
         ("token\tNER_tag\na\tO\n", "a", "line 1: it is a header. Remove"),
-        ("TOKEN\tNE-X\t_\n# id\na\tO\t_\n", "a", "line 2: .*may be a header"),
-        ("1\tSome text\n1\tA text\nx\tAny text\n", "a", "column 2 has text"),
-        ("a\tO\t-\nb\tX\t-\n", "a", "all labels in column 3 are the same"),
-        ("a\tB-X\tk\nb\tO\t-\n", "a", "in column 2, and not in column 3"),
-        ("1 2 A\n2 1 B\n" * 6, "a", "column 1 has no letters. Ch"),
-        ("a x A\nb x B\na x C\n" * 17, "a", "column 3 has more different labe"),
+        ("TOKEN\tNE-X\t_\n# id\na\tO\n", "a", "line 3: .*may be a header"),
         ("a O\rb O\r", "a", r"lines that end in CR alone: tr '\\r' '\\n' <"),
         ("word,tag\na,O\nb,X\nc,O\n\nd,O\n", "a", "separated by commas. .*csv"),
         ('[\n {"text": "a"}]\n', "a.json", "is JSON. .* ends in .jsonl"),
         (CONLLU, "a.conll", "is CoNLL-U: let its name end in .conllu"),
-        (CONLLU.replace("x", "_"), "a.conllu", "line 1: all words of a sent"),
+        ("a|N|O b|V|O\nc|N|O d|V|O\n", "a", "labels joined to .*sed"),
+        ("T1\tPER 0 3\tAnn\nT2\tPER 4 6\tBo\n", "a", "as brat writes them"),
+        ("id,text\n1,a b\n2,a b c\n", "a.csv", "separated by commas. .*csv"),
+        ("<START:x> a <END> b\n" * 3, "a", "has <START:person> .*B-person"),
         ("# a\n\n# b\n", "a.conll", "contains no sentences"),
     ],
 )
@@ -160,6 +179,42 @@ def test_bad_files_are_told_by_line(tmp_path, content, name, message):
     path = write(tmp_path, content, name)
     with pytest.raises(ValueError, match=f"'{path}'.*{message}"):
         read_conll(path)
+
+
+WORDS_1, WORDS_2 = "words in column 1,", "words in column 2,"
+LABELS_2, LABELS_3 = "labels in column 2,", "labels in column 3,"
+BOTH = "words in column 1 and labels in column 4,"
+
+
+@pytest.mark.parametrize(
+    ("content", "expected", "shown"),
+    [
+        ("1 a O\n2 b X\n\n1 c O\n", WORDS_1, "1: 1, 2 (counts the words)"),
+        ("# x\n0 a O\n1-2 b _\n1 b O\n2 c O\n", WORDS_1, "1-2, 1 (counts the"),
+        ("1-1 a O\n1-2 b X\n\n2-1 c O\n", WORDS_1, "2-1 (counts the words); "),
+        ("O a\nB-X b\n", WORDS_1, "column 1: O, B-X (labels of entities); col"),
+        ("x/y 1 a O\nx/y 2 b O\nx/y 3 c O\n", WORDS_1, "1: x/y (one value);"),
+        ("x a O\nx b O\nx c O\n\ny a O\n", WORDS_1, "x, y (one value in eac"),
+        ("1 2 A\n2 1 B\n" * 6, WORDS_1, "column 1: 1, 2 (numbers); column 2"),
+        (CONLLU.replace("x", "_"), WORDS_2, "column 2: _ (one value)"),
+        ("a\tSome text\nb\tAny text\nc\tX\n", LABELS_2, "(text with spaces)"),
+        ("a\tO\t-\nb\tX\t-\n", LABELS_3, "column 3: - (one value). Choose"),
+        ("a\tB-X\tk\nb\tO\t-\n", LABELS_3, "2: B-X, O (labels of entities); "),
+        ("a\tB-X y\t-\nb\tO\tk\n", LABELS_3, "B-X y, O (labels of entities); "),
+        ("a x A\nb x B\na x C\n" * 17, LABELS_3, "column 3: A, B, C (labels)"),
+        ("1 a O _\n2 b B-X _\n", BOTH, "3: O, B-X (labels of entities); col"),
+    ],
+)
+def test_columns_that_do_not_fit_are_shown(tmp_path, content, expected, shown):
+    """All of them, so that you can choose."""
+    is_conllu = content.count("_") > 9
+    path = write(tmp_path, content, "a.conllu" if is_conllu else "a.conll")
+    with pytest.raises(ValueError) as error:
+        read_conll(path)
+    said = str(error.value)
+    assert f": expected {expected} but found column 1: " in said
+    assert shown in said
+    assert ". Choose with `word_column` and `column`. Received: [" in said
 
 
 @pytest.mark.parametrize(
