@@ -136,6 +136,7 @@ class WordVectors(TokenEncoder):
         The file is text, a word and its numbers in each line, with or without a
         first line that says how many there are, as GloVe's, word2vec's and
         fastText's (`.vec`) are; or word2vec's binary format. It may be gzip.
+        With that first line, words may be phrases that end in a number.
         The vectors are divided by the standard deviation of their numbers.
 
         Args:
