@@ -176,6 +176,28 @@ def test_errors_name_the_layer(name):
         assert is_of_strings == ("`WordVectorization`" in str(info.value))
 
 
+# Scores are never integers. `BiLMEncoder` casts all inputs, for half precision.
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, case in CASES.items()
+        if keras.tree.flatten(case.x)[0].dtype == "float32"
+        and not name.startswith(("CRFDecoder", "BiLMEncoder"))
+    ],
+)
+def test_integers_are_computed_in_the_compute_dtype(name):
+    make, x, *_ = CASES[name]
+    layer = make()
+    x = keras.tree.map_structure(lambda x: (3 * x).astype("int32"), x)
+    exact = keras.tree.map_structure(lambda x: x.astype("float32"), x)
+    found, expected = keras.tree.flatten(layer(x)), flat(layer(exact))
+    for output, value in zip(found, expected, strict=True):
+        assert_equal(output, value)
+        dtype = keras.backend.standardize_dtype(output.dtype)
+        assert dtype == layer.compute_dtype
+
+
 def masked(x):
     """Returns `x` with the last token of the last sentence masked."""
     if x.dtype != "float32":
