@@ -26,6 +26,7 @@ from keras_elmo import ScalarMix
 from keras_elmo import SentencePooling
 from keras_elmo import WordVectors
 from keras_elmo import batch_to_ids
+from keras_elmo.layers.base_layers import IdLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 pytestmark = pytest.mark.in_graphs(False)
@@ -159,6 +160,42 @@ def test_configuration_weights_and_shapes(name):
     layer_checks.check_build_from_shape_alone(make, x)
     layer_checks.check_weight_count(make, x, num_weights)
     layer_checks.check_symbolic_call(make, x, dtypes)
+
+
+@layers
+def test_errors_name_the_layer(name):
+    layer = CASES[name].make(name="my_layer")
+    inputs, told = [np.ones(3, "int32")], f"my_layer|{type(layer).__name__}"
+    if isinstance(layer, IdLayer):
+        told = "'my_layer'"
+        inputs += [["a"], np.array([["a"]]), keras.Input((2,), dtype="string")]
+    for bad in inputs:
+        with pytest.raises((ValueError, IndexError), match=told) as info:
+            layer(bad)
+        is_of_strings = bad is not inputs[0]
+        assert is_of_strings == ("`WordVectorization`" in str(info.value))
+
+
+# Scores are never integers. `BiLMEncoder` casts all inputs, for half precision.
+@pytest.mark.parametrize(
+    "name",
+    [
+        name
+        for name, case in CASES.items()
+        if keras.tree.flatten(case.x)[0].dtype == "float32"
+        and not name.startswith(("CRFDecoder", "BiLMEncoder"))
+    ],
+)
+def test_integers_are_computed_in_the_compute_dtype(name):
+    make, x, *_ = CASES[name]
+    layer = make()
+    x = keras.tree.map_structure(lambda x: (3 * x).astype("int32"), x)
+    exact = keras.tree.map_structure(lambda x: x.astype("float32"), x)
+    found, expected = keras.tree.flatten(layer(x)), flat(layer(exact))
+    for output, value in zip(found, expected, strict=True):
+        assert_equal(output, value)
+        dtype = keras.backend.standardize_dtype(output.dtype)
+        assert dtype == layer.compute_dtype
 
 
 def masked(x):

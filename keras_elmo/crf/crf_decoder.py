@@ -116,7 +116,7 @@ class CRFDecoder(keras.layers.Layer):
         return results if len(results) > 1 else results[0]
 
     def _check_shape(self, shape):
-        check_packed_shape(shape)
+        check_packed_shape(shape, f" as the input of layer '{self.name}'")
         check_tag_names(self.tag_names, shape[-1])
 
     def compute_output_spec(self, inputs):

@@ -255,12 +255,13 @@ def check_tag_names(tag_names, num_tags=None):
     return names
 
 
-def check_packed_shape(shape):
+def check_packed_shape(shape, where=""):
     """Raises `ValueError` unless a CRF layer's scores can have `shape`."""
     if len(shape) != 4 or shape[-1] is None or shape[-2] != shape[-1] + 1:
         raise ValueError(
-            "Expected the scores that a CRF layer returns, of shape (batch, "
-            f"time, num_tags + 1, num_tags). Received: shape={tuple(shape)}"
+            f"Expected{where} the scores that a CRF layer returns, of shape "
+            "(batch, time, num_tags + 1, num_tags). "
+            f"Received: shape={tuple(shape)}"
         )
 
 

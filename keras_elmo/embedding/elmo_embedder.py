@@ -329,7 +329,9 @@ def _checked_elmo(elmo):
     if not isinstance(elmo, ElmoLayer):
         raise ValueError(
             "`elmo` must be an `ElmoLayer`; for the name or path of a model, "
-            f"use `ElmoEmbedder.from_preset`. Received: {elmo!r}"
+            "use `ElmoEmbedder.from_preset`, and for an options file and a "
+            "weight file, `ElmoEmbedder(ElmoLayer.from_bilm(options, weights))`"
+            f". Received: {elmo!r}"
         )
     if not elmo.add_sentence_boundaries:
         raise ValueError(

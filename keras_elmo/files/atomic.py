@@ -8,6 +8,7 @@ import os
 import secrets
 import shutil
 import stat
+import tempfile
 
 from keras_elmo.checks import argument_name
 from keras_elmo.files.file_lock import file_lock
@@ -243,6 +244,14 @@ def explain_full_disk(where, advice):
             f"There is no space left on the device {where}. {advice()} "
             f"The error was: {error}",
         ) from error
+
+
+def explain_full_temporary_folder(what):
+    """`explain_full_disk` for temporary files, of which `what` says the use."""
+    return explain_full_disk(
+        f"{what} in the temporary folder '{tempfile.gettempdir()}'",
+        lambda: "Set the environment variable TMPDIR to a larger one.",
+    )
 
 
 def check_folder(path, overwrite):

@@ -10,6 +10,7 @@ import tempfile
 import weakref
 import zipfile
 
+from keras_elmo.files.atomic import explain_full_temporary_folder
 from keras_elmo.files.untrusted_files import UntrustedFile
 from keras_elmo.files.untrusted_files import check_regular
 from keras_elmo.files.untrusted_files import describe_mistaken
@@ -37,8 +38,10 @@ def open_folder(path):
     if not is_zip:
         raise ValueError(
             "A model must be a directory, a .zip or a .keras file; or two "
-            "files, an options file and its weight file. Received only "
-            f"'{path}', which is no archive, or a truncated one."
+            "files, an options file and its weight file, as in "
+            "`ElmoLayer.from_bilm(options, weights)` or, for the command, "
+            f"OPTIONS --weights WEIGHTS. Received only '{path}', which is no "
+            "archive, or a truncated one."
         )
     try:
         return _ZippedFolder(_open_archive(path))
@@ -204,7 +207,11 @@ class _ZippedFolder(ModelFolder):
             return target
         os.makedirs(os.path.dirname(target), exist_ok=True)
         try:
-            with self._archive.open(member) as source, open(target, "wb") as to:
+            with (
+                explain_full_temporary_folder(f"to unpack '{member}'"),
+                self._archive.open(member) as source,
+                open(target, "wb") as to,
+            ):
                 shutil.copyfileobj(source, to)
         except Exception as error:
             with contextlib.suppress(FileNotFoundError):

@@ -1,6 +1,7 @@
 """Files of word vectors: the formats of GloVe, word2vec and fastText."""
 
 import array
+import gzip
 import itertools
 import math
 import os
@@ -12,7 +13,6 @@ import numpy as np
 
 from keras_elmo.files.untrusted_files import bounded_lines
 from keras_elmo.files.untrusted_files import describe_mistaken
-from keras_elmo.files.untrusted_files import most_unpacked
 from keras_elmo.text.text_files import check_file
 from keras_elmo.text.text_files import open_unpacked
 
@@ -23,15 +23,22 @@ MOST_NUMBERS, _LONGEST_WORD = 10_000, 1 << 16
 # all are divided by their standard deviation.
 _LARGE = 1000
 # The first line of word2vec's and fastText's files: how many words, numbers.
-_HEADER = re.compile(rb"([0-9]+)[ \t]+([0-9]+)[ \t]*\r?\n")
-# A word and its first two numbers, in text.
-_TEXT = re.compile(
-    rb"[^ \t\n]+([ \t]+[-+]?[0-9.]+([eE][-+]?[0-9]+)?){2}[ \t\r\n]"
+_HEADER = re.compile(rb"([0-9]+)[ \t]+([0-9]+)\s*")
+# A control byte in a row after its word: no text has one there, and of binary
+# numbers, one in five has one, so that the first rows of a file always do.
+_BINARY = re.compile(rb"[ \t][^\n]*[\x00-\x08\x0e-\x1f]")
+# More bytes than the words of any file have on average.
+_LONG_WORD = 256
+_QUOTED = re.compile(rb"b?(['\"]).+\1")
+_PHRASE = (
+    ". If the word is a phrase that ends in a number, write the number of words"
+    " and of numbers into a first line, such as"
 )
 _MISTAKEN = {
     b"PK": "it is a zip archive: unpack it",
     b"\x80": "it is a Python pickle, as gensim writes it: save the vectors "
     "with its method `save_word2vec_format`",
+    b"\xff\xfe": "it is UTF-16: convert it with `iconv -f utf-16 -t utf-8`",
     b"\xba\x16O/": "it is a whole model of fastText: take its .vec file",
 }
 
@@ -71,8 +78,8 @@ def read_word_vectors(path, max_words, on_word=None):
         if not words:
             raise ValueError(f"{told}.")
         warnings.warn(f"{told}. Is it complete?", stacklevel=3)
-    odd = sum(x != x.decode("utf-8", "ignore").encode() for x in words)
-    if odd > len(words) / 100:
+    odd = [x for x in words if x != x.decode("utf-8", "ignore").encode()]
+    if len(odd) > len(words) / 100:
         raise ValueError(
             f"The words in '{path}' must be in UTF-8. If it is text, convert it"
             " first, for example with `iconv -f latin1 -t utf-8`. If it is "
@@ -81,19 +88,35 @@ def read_word_vectors(path, max_words, on_word=None):
     vectors = np.frombuffer(numbers, "float32").reshape(-1, size)
     sizes = np.abs(vectors).max(axis=1)
     largest = sizes.argmax()
-    if sizes.any() and sizes[largest] > _LARGE * np.median(sizes[sizes > 0]):
+    typical = np.median(sizes[sizes != 0]) if sizes.any() else 0
+    if not sizes[largest] <= _LARGE * typical:  # Also if it is NaN.
         raise ValueError(
-            f"The vectors in '{path}' must be of similar size. Received: a "
-            f"number of {sizes[largest]:.3g} for the word "
+            f"The vectors in '{path}' must be finite and of similar size. "
+            f"Received: a number of {sizes[largest]:.3g} for the word "
             f"{words[largest].decode(errors='replace')!r}"
         )
+    told = []
+    if odd:
+        told.append(
+            f"{len(odd)} of {len(words):,} words in '{path}', such as "
+            f"{odd[0]!r}, are not UTF-8, and are never found. Write them in "
+            "UTF-8 if you need them."
+        )
+    if all(map(_is_number, words)):
+        told.append(f"All words in '{path}' are numbers. Are words missing?")
     # Above 2**24, all numbers of float32 are whole.
     if sizes[largest] < 2**24 and (vectors == np.rint(vectors)).all():
-        warnings.warn(
+        told.append(
             f"All numbers in '{path}' are whole. Are they vectors, and not "
-            "counts?",
-            stacklevel=3,
+            "counts?"
         )
+    elif any(np.array_equal(vectors[0] - i, range(size)) for i in (0, 1)):
+        told.append(
+            f"The first numbers in '{path}' are 0, 1, 2 or 1, 2, 3, and so on. "
+            "If they are the names of columns, delete that line."
+        )
+    for message in told:
+        warnings.warn(message, stacklevel=3)
     return words, vectors
 
 
@@ -111,27 +134,42 @@ def _rows(file, path):
         total, size, before = int(header[1]), int(header[2]), []
     if not 2 <= size <= MOST_NUMBERS:
         raise _error(path, 1, first)
-    if header and not _TEXT.match(file.peek(_LONGEST_WORD)):
-        if 4 * size * total > most_unpacked(os.path.getsize(path)):
-            raise ValueError(f"'{path}' is truncated: it begins with {first!r}")
+    if header and _BINARY.search(file.peek(1)):
+        # The last record must end where the file ends. Reading all of them
+        # shows it exactly, and the sizes do roughly.
+        rest = os.path.getsize(path) - len(first)
+        spare = rest - 4 * size * total
+        is_packed = isinstance(file, gzip.GzipFile)
+        if not is_packed and not total <= spare <= _LONG_WORD * total:
+            found = f"{rest:,} bytes after that line"
+            raise _binary_error(path, total, size, found)
         return total, size, _binary_rows(file, path, total, size)
     lines = enumerate(itertools.chain(before, lines), start=2 - len(before))
-    return total, size, _text_rows(lines, path, size)
+    return total, size, _text_rows(lines, path, size, header is not None)
 
 
-def _text_rows(lines, path, size):
+def _text_rows(lines, path, size, has_header):
     for number, line in lines:
-        # Some of GloVe's words have spaces in them, but not before numbers.
         word, *row = line.rsplit(None, size) or [b""]
         try:
             row = array.array("f", map(float, row))
             is_right = len(row) == size and math.isfinite(sum(row))
         except ValueError:
             is_right = False
-        if is_right and not any(map(_is_number, word.split()[1:])):
+        # A word may have spaces in it. If it ends in a number, the row may have
+        # too many numbers, unless a header tells their size. What is wrong with
+        # all rows, such as an index or quotes, shows in the first.
+        parts, hint = word.split(), ""
+        if number == 1 + has_header:
+            is_plain = not _QUOTED.fullmatch(word)
+            is_plain &= len(parts) < 2 or not any(map(_is_number, parts))
+        else:
+            is_plain = has_header or not any(map(_is_number, parts[1:]))
+            hint = "" if is_plain else f"{_PHRASE} '1000 {size}'."
+        if is_right and is_plain:
             yield word.strip(), row
         elif line.strip():
-            raise _error(path, number, line, size)
+            raise _error(path, number, line, size, hint)
 
 
 def _is_number(text):
@@ -148,20 +186,27 @@ def _binary_rows(file, path, total, size):
             word += file.read(1) or b" "
         row = file.read(4 * size)
         if len(row) < 4 * size:
-            raise ValueError(
-                f"'{path}' must have text with vectors after its first line, "
-                "or be a binary file of word2vec. Received: something else, or "
-                f"one that is truncated: it ends in word {number:,} of "
-                f"{total:,}"
-            )
+            found = f"an end in word {number:,}"
+            raise _binary_error(path, total, size, found)
         yield word.strip(), struct.unpack(f"<{size}f", row)
+    if file.read(2).strip():
+        raise _binary_error(path, total, size, "more after the last word")
 
 
-def _error(path, number, line, size=None):
+def _binary_error(path, total, size, found):
+    return ValueError(
+        f"'{path}' has bytes that no text has, so it must be a binary file of "
+        f"word2vec with {total:,} words of {size} numbers each, as its first "
+        "line says. That line is wrong, or the file is truncated or damaged. "
+        f"Received: {found}"
+    )
+
+
+def _error(path, number, line, size=None, hint=""):
     expected = f"{size} finite numbers" if size else "at least two numbers"
     return ValueError(
         f"'{path}', line {number:,}: a file of word vectors must have a word "
-        f"and {expected} in each line, separated by spaces, as GloVe's, "
-        "word2vec's and fastText's (.vec) have. "
-        f"Received: {line[:60]!r}"
+        f"and {expected} in each line, separated by spaces, without an index "
+        "or quotes, as GloVe's, word2vec's and fastText's (.vec) have. "
+        f"Received: {line[:60]!r}{hint}"
     )

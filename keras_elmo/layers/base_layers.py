@@ -104,6 +104,14 @@ class BaseLayer(TracksLists, keras.layers.Layer):
             return super().__call__(inputs, **dict(named), **kwargs)
         return super().__call__(inputs, **kwargs)
 
+    def quantize(self, *args, **kwargs):
+        """Raises `NotImplementedError`, with what runs ELMo in 8 bits."""
+        raise NotImplementedError(
+            f"Keras does not quantize layer '{self.name}'. To run ELMo in 8 "
+            'bits, use `ElmoEmbedder(elmo, quantize="int8")`, or export the '
+            'model with `export_onnx(model, path, quantize="int8")`.'
+        )
+
     def rematerialized_call(self, layer_call, *args, **kwargs):
         """Raises `NotImplementedError` where `keras.RematScope` would fail.
 

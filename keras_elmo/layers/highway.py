@@ -67,6 +67,7 @@ class Highway(BaseLayer):
         self.input_spec = keras.InputSpec(min_ndim=2, axes={-1: dim})
 
     def call(self, inputs):
+        inputs = ops.cast(inputs, self.compute_dtype)  # It may be of integers.
         carry = affine(inputs, self.carry_kernel, self.carry_bias)
         new = affine(inputs, self.transform_kernel, self.transform_bias)
         new = self.activation(new)

@@ -133,6 +133,8 @@ class ScalarMix(BaseLayer):
         return ops.convert_to_tensor(self.fixed_weights, self.variable_dtype)
 
     def call(self, inputs, mask=None):
+        # They may be of integers.
+        inputs = [ops.cast(x, self.compute_dtype) for x in inputs]
         if self.layer_norm:
             mask = self.compute_mask(inputs, mask)
             inputs = [normalize_layer(x, mask) for x in inputs]

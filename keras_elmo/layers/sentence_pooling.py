@@ -73,6 +73,7 @@ class SentencePooling(BaseLayer):
     def call(self, inputs, mask=None):
         if mask is not None:
             mask = as_mask(mask, inputs.shape[:-1], self.name)
+        inputs = ops.cast(inputs, self.compute_dtype)  # It may be of integers.
         return pool_words(inputs, mask, self.mode)
 
     def compute_mask(self, inputs, mask=None):

@@ -37,7 +37,11 @@ class WordVectors(TokenEncoder):
     A word is found as it is written, else in lower case. The letters A to Z are
     made lower case when it is looked up. Words with other letters are listed
     capitalised and in upper case, too, so that *Ärger* and *ÄRGER* have the
-    vector of *ärger*, and *Москва* that of *москва*, but *МОСква* has none.
+    vector of *ärger*, and *Москва* that of *москва*, but *МОСква* has none. A
+    form is listed only if its lower case is the word: *STRASSE* has the vector
+    of *strasse*, not that of *straße*. Words with the capitals U+0130, U+03F4,
+    U+1E9E, U+2126, U+212A or U+212B (*İ*, *ϴ*, *ẞ*, and the signs of ohm,
+    kelvin and ångström) are not found by their lower case.
 
     Each word takes 64 bytes and two per number. With 100 numbers, 50,000 words
     take 13 MB, and 400,000 take 106 MB. A word in lower case with other letters
@@ -132,6 +136,7 @@ class WordVectors(TokenEncoder):
         The file is text, a word and its numbers in each line, with or without a
         first line that says how many there are, as GloVe's, word2vec's and
         fastText's (`.vec`) are; or word2vec's binary format. It may be gzip.
+        With that first line, words may be phrases that end in a number.
         The vectors are divided by the standard deviation of their numbers.
 
         Args:

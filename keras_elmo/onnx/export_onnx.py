@@ -88,7 +88,7 @@ def export_onnx(
     if not isinstance(model, (ElmoLayer, keras.Model)):
         raise ValueError(
             "`model` must be an `ElmoLayer` or a Keras model, such as "
-            "`tagger.model` of a `Tagger`. "
+            "`ElmoLayer.from_preset(name)` or `Tagger.load(path).model`. "
             f"Received: model={model!r}"
         )
     with needs_packages("`export_onnx`", "onnx"):

@@ -68,19 +68,20 @@ def as_array(ids, name):
     Raises:
         ValueError: If it is no tensor or array of numbers.
     """
-    name = type(ids).__name__
+    kind = type(ids).__name__
     dtype = str(getattr(ids, "dtype", None))
     is_good = any(part in dtype for part in ("int", "float", "bool"))
-    if name == "ndarray" and dtype in ("int64", "uint64") and ids.size:
+    if kind == "ndarray" and dtype in ("int64", "uint64") and ids.size:
         # Tensors of JAX would keep half of an int64; PyTorch has no uint64.
         is_good = ids.min() >= -(2**31) and ids.max() < 2**31
         ids = ids.astype("int32")
-    if not is_good or "Ragged" in name:
+    if not is_good or "Ragged" in kind:
         raise ValueError(
             f"Layer '{name}' takes a tensor or an array of ids, which fit into "
             "int32 and are padded with zeros, as `keras_elmo.batch_to_ids` or "
             "`elmo.token_encoder.make_vectorization().batch_to_ids` returns "
-            f"them. Received: {name}, dtype={dtype}"
+            "them. In a model of strings, put the layer `WordVectorization` "
+            f"before it. Received: {kind}, dtype={dtype}"
         )
     return ids
 

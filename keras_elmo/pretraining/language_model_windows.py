@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from keras_elmo.checks import check_integer
+from keras_elmo.files.atomic import explain_full_temporary_folder
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.numbered_text import character_ids
 from keras_elmo.pretraining.numbered_text import number_text
@@ -79,7 +80,12 @@ class LanguageModelWindows:
         else:
             self.vocabulary = Vocabulary([w.encode() for w in vocabulary])
         # Deleted when it is closed, which is with the last array that maps it.
-        with tempfile.TemporaryFile() as file:
+        with (
+            explain_full_temporary_folder(
+                "for four bytes a word of the corpus"
+            ),
+            tempfile.TemporaryFile() as file,
+        ):
             reading, _ = number_text(find_shards(paths), file)
             text = open_numbered_text(file, reading)
         indexer = ByteIndexer(max_characters_per_token)

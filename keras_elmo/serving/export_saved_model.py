@@ -142,5 +142,6 @@ def _outputs(model, tag_names):
         return ModelOutputs(model, tag_names)
     raise ValueError(
         "`model` must be an `ElmoLayer` or a Keras model, such as "
-        f"`tagger.model` of a `Tagger`. Received: {model!r}"
+        "`ElmoLayer.from_preset(name)` or `Tagger.load(path).model`. "
+        f"Received: {model!r}"
     )

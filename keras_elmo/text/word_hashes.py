@@ -34,8 +34,9 @@ class WordHashes(NamedTuple):
 def hash_words(words, indexer):
     """Makes the hash table of a list of words.
 
-    Words in lower case with other letters than ASCII's are listed in upper case
-    and capitalised, too.
+    Words with other letters than ASCII's are listed in upper case and
+    capitalised, too, if the lower case of that form is the word: *STRASSE* is
+    no form of *straße*.
 
     Args:
         words: List of words, each bytes. Of words that are equal, also because
@@ -48,9 +49,10 @@ def hash_words(words, indexer):
     numbers, forms = [*range(len(words))], []
     for i, word in enumerate(words):
         text = "" if word.isascii() else word.decode("utf-8", "ignore")
-        if text and text == text.lower():
-            forms += [text.capitalize().encode(), text.upper().encode()]
-            numbers += [i, i]
+        for form in (text.capitalize(), text.upper()):
+            if form.lower().encode() == word:
+                forms.append(form.encode())
+                numbers.append(i)
     ids = indexer.ids_of_words([*words, *forms])  # (n, chars)
     ids, first = np.unique(ids, axis=0, return_index=True)
     num_buckets, most = 2 * len(ids), _MOST // (indexer.num_ids * ids.shape[1])
@@ -76,7 +78,9 @@ def hash_words(words, indexer):
 def characters_of(ids):
     """Returns ids `(..., chars)` as bytes: int32 `(..., chars - 2)`.
 
-    Marks and padding look like bytes, but the sums differ: of two words that
-    are equal here, one has lower ids in some places, and higher ones in none.
+    The ids 257 to 261, of padding and of marks such as a word's end, become 0
+    to 4, as if they were bytes. A byte's own id is lower, and of two words that
+    are equal here, only the longer one has bytes where the other has none. So
+    its sums are lower, as all factors are positive.
     """
     return (ids[..., 1:-1] - 1) % 256

@@ -302,8 +302,10 @@ def test_arguments_are_checked():
         elmo = make_elmo(**kwargs)
         with pytest.raises(ValueError, match=told):
             ElmoEmbedder(elmo, **options)
-    with pytest.raises(ValueError, match=r"use `ElmoEmbedder\.from_preset`"):
-        ElmoEmbedder("english_mini")
+    for given in (["english_mini"], ["options.json", "weights.hdf5"]):
+        told = r"use `ElmoEmbedder\.from_preset`.*ElmoLayer\.from_bilm"
+        with pytest.raises(ValueError, match=told):
+            ElmoEmbedder(*given)
     with pytest.raises(ValueError, match="sentence 1: 'a string'"):
         ElmoEmbedder(elmo).embed_batch([["fine"], "a string"])
 

@@ -90,7 +90,9 @@ def test_zip_of_a_folder(tmp_path):
 
 def test_a_full_disk_is_not_a_broken_zip(tmp_path):
     path = write_zip(tmp_path / "model.zip")
-    with no_file_over(len(WEIGHTS) - 1), pytest.raises(OSError) as info:
+    told = r"unpack 'options\.json' in the temporary folder .* TMPDIR"
+    limit = no_file_over(len(WEIGHTS) - 1)
+    with limit, pytest.raises(OSError, match=told) as info:
         read_both(path)
     assert info.value.errno == errno.EFBIG
 
@@ -138,6 +140,7 @@ OUTSIDE = [
         *(({name: ""}, bytes, f"Received: {name!r}") for name in OUTSIDE),
         (dict.fromkeys(TWO, "{}"), bytes, "['a/options.json', 'b/options"),
         (BIG, lambda content: b"PK", "which is no archive, or a truncated one"),
+        (BIG, lambda content: b"{}", "OPTIONS --weights WEIGHTS. Received"),
         (BIG, lambda content: content[10:], "cannot be read"),
         (BIG, lambda x: x.replace(b"PK\1\2", b"\0" * 4), "cannot be read"),
     ],

@@ -2,6 +2,7 @@
 
 import codecs
 import gzip
+import re
 
 import numpy as np
 import pytest
@@ -50,19 +51,35 @@ def test_every_format(content, pack, tmp_path):
         np.testing.assert_array_equal(vectors, VECTORS[:number])
 
 
-def test_words_with_spaces_and_a_few_in_another_encoding(tmp_path):
+@pytest.mark.parametrize("first", [b"a", b". . .", b"\x01", b"caf\xe9"])
+def test_text_with_phrases_and_a_few_words_in_another_encoding(first, tmp_path):
     path = tmp_path / "vectors.txt"
-    lines = [b"w%d 1.5 2" % i for i in range(100)]
-    lines[50:52] = b". . 3 4", b"caf\xe9 5 6"
-    lines[0] = b"a -1e-05 0.25"  # It could be a binary number.
-    path.write_bytes(b"100 2\n" + b"\n".join(lines))
-    words, vectors = read_word_vectors(path, 100)
-    assert words[50:52] == [b". .", b"caf\xe9"]
+    lines = [b"w%d 1.5 2" % i for i in range(200)]
+    lines[50:52] = b"Windows 10 3 4", b"caf\xe9 5 6"
+    lines[0] = first + b" -1e-05 0.25"  # It could be a binary number.
+    path.write_bytes(b"200 2\n" + b"\n".join(lines))
+    number = 1 + (first == b"caf\xe9")
+    told = f"{number} of 200 words .* such as b'caf.xe9', are not UTF-8"
+    with pytest.warns(UserWarning, match=told):
+        words, vectors = read_word_vectors(path, 200)
+    assert [words[0], *words[50:52]] == [first, b"Windows 10", b"caf\xe9"]
     assert vectors[50:52].tolist() == [[3, 4], [5, 6]]
     np.testing.assert_allclose(vectors[0], [-1e-5, 0.25])
 
 
+def test_a_binary_file_is_not_read_further_than_asked(tmp_path):
+    path = tmp_path / "vectors.bin"
+    path.write_bytes(binary()[:-5])
+    words, _ = read_word_vectors(path, 4)
+    assert words == WORDS[:4]
+
+
 SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
+HEADER = b"5 3\n"
+
+
+def in_each_line(pattern, new):
+    return HEADER + re.sub(pattern, new, GLOVE, flags=re.MULTILINE)
 
 
 @pytest.mark.parametrize(
@@ -78,8 +95,20 @@ SHORT = GLOVE.replace(str(VECTORS[2, 2].tolist()).encode(), b"")
         (GLOVE + b"cat 1 nan 2\n", "line 6: .*3 finite.*b'cat"),
         (GLOVE + b"cat 1e99 1 2\n", "line 6: .*3 finite.*b'cat"),
         (b"caf\xe9 1 2\n" + b"na\xefve 1 2\n", "must be in UTF-8.*iconv"),
-        (binary()[:20], "truncated: it ends in word 2 of 5"),
-        (b"99999999 300\n\xff\x00a", "truncated: it begins with b'99999999"),
+        (GLOVE + b"Windows 10 1 2 3\n", "line 6: .*a phrase.*'1000 3'"),
+        (in_each_line(b"^", b"7 "), "line 2: .*index.*'7 the "),
+        (in_each_line(rb"^(\S+)", rb'"\1"'), 'line 2: .*quotes.*"the" '),
+        (in_each_line(rb" (\S+)", rb" tensor(\1)"), "line 2: .*'the tensor"),
+        (in_each_line(rb" (.*)", rb" [\1]"), "line 2: .*'the .0.1257"),
+        (in_each_line(rb"\.", b","), "line 2: .*'the 0,1257"),
+        (HEADER, "ends after 0 of 5 words"),
+        (b"99999999 300\na b\x00", "300 numbers.*truncated.* 4 bytes"),
+        (binary()[:20], "truncated.* 16 bytes after"),
+        (binary()[:-9], "truncated.* an end in word 5"),
+        (gzip.compress(binary()[:20], mtime=0), "truncated.* an end in word 2"),
+        (binary() + b"the", "That line is wrong.* more after"),
+        (binary().replace(VECTORS[1].tobytes(), b"\xff" * 12), "nan .*','"),
+        (codecs.BOM_UTF16_LE + b"\0", "UTF-16: convert it with `iconv"),
         (b"0 3\n", "ends after 0 of 1 words"),
         (b"5 99999\n" + GLOVE, "line 1: .*b'5 99999"),
         (b"PK\x03\x04abc", "it is a zip archive: unpack it"),
@@ -108,6 +137,8 @@ def test_sizes_are_no_matter_if_they_are_similar(tmp_path):
 def test_what_may_be_something_else_causes_a_warning(tmp_path):
     path = tmp_path / "vectors.txt"
     for content, message in (
+        (b"7 1.5 2\n8 3 4\n", "All words .* are numbers"),
+        (b"word 0 1\nthe 0.5 2\n", "first numbers .* columns, delete"),
         (b"the 1000 50\nof 900 49\n", "are whole. Are they vectors, and not"),
         (b"2000 3\n" + GLOVE, "ends after 5 of 2,000 words. Is it"),
     ):

@@ -43,6 +43,13 @@ def test_a_scope_that_would_recompute_a_layer_says_what_to_do():
         elmo(IDS)
 
 
+def test_keras_quantization_leads_to_ours(elmo):
+    for layer in (elmo, elmo.token_encoder):
+        told = f"'{layer.name}'.*ElmoEmbedder.*export_onnx.*int8"
+        with pytest.raises(NotImplementedError, match=told):
+            layer.quantize("int8")
+
+
 def test_few_ids_fit_into_a_small_type():
     ids = np.array([[0, 128, 255]], "uint8")
     assert_equal(as_ids(ids, 256, "ids"), ids)

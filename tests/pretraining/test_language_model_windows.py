@@ -2,6 +2,7 @@ import itertools
 
 import numpy as np
 import pytest
+from full_disk import no_file_over
 from pretraining.test_numbered_text import read
 
 from keras_elmo import batch_to_ids
@@ -53,6 +54,12 @@ def test_a_vocabulary_may_be_a_list_or_a_file(corpus, tmp_path):
     for given in (words, tmp_path / "vocab", str(tmp_path / "vocab")):
         windows = make_windows(corpus.glob("*.txt"), given)
         assert windows.vocabulary == VOCABULARY
+
+
+def test_a_full_disk_is_told(corpus):
+    told = "corpus in the temporary folder .* TMPDIR"
+    with no_file_over(100), pytest.raises(OSError, match=told):
+        make_windows(corpus.glob("*.txt"))
 
 
 @pytest.mark.parametrize(
