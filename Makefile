@@ -16,8 +16,8 @@ QUICK := -m "not exhaustive"
 
 .PHONY: demo docs test test-ci test-all lint test-wheel test-backends test-spark test-oldest test-newest test-next clean
 
-demo: $(VENV)/installed ## Load, train, save, reload and export a small model
-	$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
+demo: $(VENV)/installed ## Find names, compare vectors, and train, save, reload and export a tagger
+	@$(BIN)/python examples/quickstart.py $(if $(OPTIONS),--options $(OPTIONS)) $(if $(WEIGHTS),--weights $(WEIGHTS))
 
 # The build runs the tutorials and fails on any warning.
 docs: $(VENV)/installed-docs ## Build the documentation in docs/_build/html
@@ -87,10 +87,12 @@ test-next: ## Run the quick tests on the pre-release of Keras
 	$(NEXT_VENV)/bin/pip install --quiet --pre keras-nightly
 	$(NEXT_VENV)/bin/python -m pytest -q $(WORKERS) $(QUICK)
 
+# With two --quiet, pip prints only errors.
 $(VENV)/installed: setup.cfg pyproject.toml
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet -e .
-	touch $@
+	@echo "Installing the package into $(VENV), which takes two minutes"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/pip install --quiet --quiet -e .
+	@touch $@
 
 $(VENV)/installed-dev: $(VENV)/installed
 	$(BIN)/pip install --quiet -e .[dev]

@@ -62,6 +62,7 @@ def with_cells(text, heading, cells):
 def make_tables():
     """Yields the page, the heading and the cells of each table."""
     page = "docs/benchmarks.md"
+    yield page, "How everything was measured", taggers_on_wnut()
     yield page, "Part-of-speech tagging", parts_of_speech()
     yield page, "`english_names`", names()
     yield ENGLISH_NAMES, "How much it finds", names()
@@ -113,6 +114,17 @@ def gain(values, others):
 
 def percent(share, digits=0):
     return f"{100 * share:.{digits}f}%"
+
+
+def taggers_on_wnut():
+    default, average = (
+        read(name)["tasks"]["wnut"]["taggers"]["keras-elmo"]
+        for name in ("small_transformer", "rivals")
+    )
+    values = [100 * x for x in default["seeds"]]
+    values = values, [100 * average["test"]["f1"]]
+    values = *values, scores("tagging_names", "elmo-both")
+    return [[str(len(x)), f"{mean(x):.1f}"] for x in values]
 
 
 def parts_of_speech():

@@ -3,6 +3,7 @@
 import importlib
 import json
 import runpy
+import subprocess
 import sys
 
 import keras
@@ -14,6 +15,7 @@ from small_models import make_elmo
 
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
+from keras_elmo.commands.main import make_parser
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.text import read_conll
 
@@ -90,6 +92,34 @@ def test_neighbours_are_the_nearest(elmo, run, tmp_path, capsys, same_word):
     *vectors, query = unit_vectors(elmo.token_encoder(ids))
     nearest = words[np.argmax(vectors @ query)]
     assert f"unfriendliest (0 times): {nearest} " in spellings
+
+
+@ON_TENSORFLOW
+@pytest.mark.exhaustive
+def test_the_quickstart_prints_only_its_own_lines(elmo, tmp_path, monkeypatch):
+    monkeypatch.delenv("TF_CPP_MIN_LOG_LEVEL", raising=False)
+    program = ROOT / "examples/quickstart.py"
+    found = subprocess.run(
+        [sys.executable, program, "--options", tmp_path / "model"],
+        capture_output=True,
+        cwd=ROOT,
+        text=True,
+    )
+    assert (found.stderr, found.returncode) == ("", 0)
+    lines = found.stdout.splitlines()
+    assert len(lines) <= 40
+    assert lines[1] == "  0.99  PER  Maria Lopez"
+    (epochs,) = {x.split()[3] for x in lines if x.startswith("  epoch ")}
+    assert sum(x.startswith("  epoch ") for x in lines) == int(epochs[:-1])
+    same = "  the labels of all 505 sentences are the same"
+    assert lines.count(same) == 2
+    after = lines[lines.index("To try next:") + 1 :]
+    parser, _ = make_parser()
+    commands = [x.split("keras-elmo ")[1].split() for x in after[:-1]]
+    for command in commands:
+        parser.parse_args(command)
+        files = [ROOT / x for x in command if x.startswith("examples")]
+        assert all(file.is_file() for file in files)
 
 
 @ON_TENSORFLOW
