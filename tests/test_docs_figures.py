@@ -67,10 +67,13 @@ def test_the_first_page():
     elmo, _, _, glove, frozen, tuned = tables.small_transformer()
     check(README, f"on ELMo gives {elmo[1]}% of the words in a")
     check(README, f"gets {tuned[1]}% when it is fine-tuned, and the")
-    check(README, f"tagger on GloVe vectors {glove[1]}% (")
+    check(README, f"tagger on static GloVe vectors {glove[1]}% (")
     check(README, f"on ELMo labels {elmo[4]} words per second (MiniLM-L6")
     check(README, f"MiniLM-L6 {tuned[4]}, GloVe {glove[4]})")
-    check(README, f"MiniLM-L6 {frozen[2]}, ELMo {elmo[2]}, both frozen)")
+    check(
+        README,
+        f"MiniLM-L6 {frozen[2]} frozen and {tuned[2]} fine-tuned, ELMo {elmo[2]})",
+    )
     check(TRANSFORMERS, f"| {elmo[2]} (BiLSTM-CRF, `english_mini`, ")
     check(TRANSFORMERS, f"); {glove[2]} on GloVe) |")
     float32, int8, simple_elmo, allennlp = (
@@ -82,8 +85,8 @@ def test_the_first_page():
             "AllenNLP",
         )
     )
-    check(README, f"corpus {float32} times as fast as bilm-tf (")
-    check(README, f"[simple_elmo {simple_elmo}, AllenNLP {allennlp}](")
+    check(README, f"corpus [{float32} times as fast as bilm-tf](")
+    check(README, f"(simple_elmo {simple_elmo}, AllenNLP {allennlp})")
     layers = read("int8_english_mini")["layers"]
     errors = [100 * share for x in layers.values() for share in x if share]
     errors = f"by {min(errors):.0f} to {max(errors):.0f}%"
