@@ -79,8 +79,11 @@ def test_other_settings_are_refused(begun, shards):
 
 
 def test_other_shards_are_refused(begun, shards):
-    with pytest.raises(ValueError, match="in the same order by path"):
+    told = r"order differs: 'b\.txt\.gz' is where 'a\.txt' was\. To start over"
+    with pytest.raises(ValueError, match=told):
         begun.resume(START, shards[::-1])
+    with pytest.raises(ValueError, match=r"missing: \['b\.txt\.gz'\]"):
+        begun.resume(START, [*shards, shards[1]])
     path = shards[0].rename(shards[0].with_name("z.txt"))
     told = r"missing: \['a\.txt', 'z\.txt'\].*`restart=True`"
     with pytest.raises(ValueError, match=told):
