@@ -115,16 +115,16 @@ class TrainingFolder:
             )
 
     def open_text(self, reading):
-        """Returns the `NumberedText`, or `None` if it has to be made again.
+        """Returns the `NumberedText`, or `None` if it is missing or damaged.
 
         Args:
             reading: The `Reading`.
         """
-        try:
-            with open(self.text_path, "rb") as file:
-                return open_numbered_text(file, reading)
-        except FileNotFoundError:
+        path = self.text_path
+        if not os.path.exists(path) or file_digest(path) != reading.checksum:
             return None
+        with open(path, "rb") as file:
+            return open_numbered_text(file, reading)
 
     @contextlib.contextmanager
     def new_text(self):

@@ -134,6 +134,12 @@ def test_the_text_as_numbers(begun, tmp_path):
         raise KeyboardInterrupt
     text = begun.open_text(reading)
     assert text.numbers.tolist() == [0, 2, 3, 0, 2]
+    path = pathlib.Path(begun.text_path)
+    content = path.read_bytes()
+    # Bytes that would be other words, or fewer.
+    for damaged in (bytes(8) + content[8:], content[:-1], content):
+        path.write_bytes(damaged)
+        assert (begun.open_text(reading) is None) == (damaged != content)
     names = {"training.json", "vocab.txt", "training_text.bin"}
     assert {*os.listdir(begun.path)} == names
 
