@@ -95,13 +95,13 @@ def download(url, folder, filename, sha256=None):
     home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
     folder = os.path.join(os.path.expanduser(home), "keras_elmo", folder)
     path = os.path.join(folder, filename)
-    if os.path.isfile(path):  # Perhaps put there by the user.
+    if _is_there(path, sha256):  # Perhaps put there by the user.
         return path
     try:
         os.makedirs(folder, exist_ok=True)
         with temporary_path(path) as temporary:
             # Another process may have downloaded it meanwhile.
-            if not os.path.isfile(path):
+            if not _is_there(path, sha256):
                 _get(url, temporary, sha256)
                 replace_file(temporary, path)
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -113,6 +113,14 @@ def download(url, folder, filename, sha256=None):
             f"KERAS_HOME chooses another folder. The error was: {error}"
         ) from error
     return path
+
+
+def _is_there(path, sha256):
+    """Whether there is a file, without damage as far as that is known."""
+    if sha256 is None or not os.path.isfile(path):
+        return os.path.isfile(path)
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
 
 
 def _get(url, path, sha256):

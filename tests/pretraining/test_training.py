@@ -199,7 +199,7 @@ def test_a_perplexity_that_is_no_number(corpus, begun, monkeypatch):
 def test_the_text_as_numbers_can_be_made_again(corpus, begun, unbroken):
     path = begun / TEXT_FILE
     content = path.read_bytes()
-    path.write_bytes(content[:-7])
+    path.write_bytes(bytes(40) + content[40:])
     assert train(corpus, begun)
     check_same(begun, unbroken[0])
     assert path.read_bytes() == content
