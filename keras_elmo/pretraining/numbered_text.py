@@ -75,7 +75,7 @@ class Reading(NamedTuple):
     """Such a digest of the file that was written"""
 
 
-def number_text(shards, file, on_progress=lambda *_: None):
+def number_text(shards, file, on_progress=lambda *_: None, unseen=None):
     """Writes a text as numbers, which `open_numbered_text` reads.
 
     The numbers come first (int32); then where the runs begin, and where the
@@ -86,6 +86,8 @@ def number_text(shards, file, on_progress=lambda *_: None):
         file: Open binary file to write to, and to read from.
         on_progress: Function that is called regularly with the numbers of
             sentences and of tokens, and the share of the bytes that were read.
+        unseen: Set of sentences, each a tuple of words as bytes. Those that are
+            in the text are removed from it.
 
     Returns:
         A `Reading`, and a dictionary from words to their counts.
@@ -122,7 +124,10 @@ def number_text(shards, file, on_progress=lambda *_: None):
                 starts.append(size + len(unwritten))
             unwritten.append(0)
             empty += line.isspace()
-            unwritten.extend(words.numbers_of(line.split()))
+            sentence = line.split()
+            unwritten.extend(words.numbers_of(sentence))
+            if unseen:
+                unseen.discard(tuple(sentence))
             sentences += 1
             if sentences % 10_000 == 0:
                 tokens = size + len(unwritten) - sentences

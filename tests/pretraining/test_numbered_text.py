@@ -75,6 +75,14 @@ def test_progress(tmp_path):
     assert sorted(shares) == list(shares) and shares[-1] == 1
 
 
+def test_sentences_that_are_seen(tmp_path):
+    path = tmp_path / "x"
+    path.write_bytes(b"a b\nb  a\na\n")
+    unseen = {(b"a", b"b"), (b"b", b"a"), (b"b",)}
+    read([path], unseen=unseen)
+    assert unseen == {(b"b",)}
+
+
 @pytest.mark.parametrize(
     "content, told",
     [(b"", "empty files"), (b"\n \n", "only empty lines in")],

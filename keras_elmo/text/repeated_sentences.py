@@ -1,0 +1,34 @@
+"""Sentences that measure what a model learned, but are trained on as well."""
+
+import warnings
+
+# Shorter sentences, such as "What do you think ?", are in many texts.
+_SHORT = 5
+
+
+def long_sentences(sentences):
+    """Returns the sentences of more than five words, each a tuple."""
+    return [tuple(words) for words in sentences if len(words) > _SHORT]
+
+
+def warn_of_repeated(sentences, others, what, where, share=0.0):
+    """Warns if sentences that are scored are among others, too.
+
+    Args:
+        sentences: Iterable of sentences, each a list of words. Those of more
+            than five words count.
+        others: Iterable of such sentences, which the model learns from.
+        what: String, what the message calls the sentences.
+        where: String, what it calls the others.
+        share: Float, the share of the sentences above which it warns.
+    """
+    sentences, others = long_sentences(sentences), set(map(tuple, others))
+    number = sum(words in others for words in sentences)
+    if number > share * len(sentences):
+        warnings.warn(
+            f"{number:,} of {len(sentences):,} {what} are in {where}, too "
+            "(only sentences of more than five words count). They show how "
+            "well the training text was learned, and not how good the result "
+            "is on other text.",
+            stacklevel=3,
+        )
