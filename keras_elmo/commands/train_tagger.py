@@ -103,6 +103,8 @@ def run(arguments):
     from keras_elmo.tagging.tagger import Tagger
     from keras_elmo.tagging.tagger import writable_path
     from keras_elmo.tagging.tagger import write_tagger
+    from keras_elmo.text.repeated_sentences import are_all_in
+    from keras_elmo.text.repeated_sentences import warn_of_repeated
 
     say = (lambda _: None) if arguments.quiet else print
     # An error after the training would lose it.
@@ -119,6 +121,10 @@ def run(arguments):
                 labelled_files.check(text, scheme, itertools.chain(*known))
             say(labelled_files.describe(text, scheme))
     data = {name: (x.sentences, x.tags) for name, x in texts.items()}
+    for name, where in (("train", "TRAIN"), ("dev", "--dev")):
+        if {name, "test"} <= data.keys():
+            sentences = data["test"][0], data[name][0]
+            warn_of_repeated(*sentences, "test sentences", where)
     keras.utils.set_random_seed(arguments.seed)
     bars = 1 if sys.stdout.isatty() else 2
     tagger = Tagger.train(
@@ -132,6 +138,9 @@ def run(arguments):
     write_tagger(tagger, arguments.output, arguments.overwrite)
     for name, tagged in {} if arguments.quiet else data.items():
         scores = tagger.evaluate(*tagged)
-        say(labelled_files.describe_scores(getattr(arguments, name), scores))
+        told = getattr(arguments, name)
+        if are_all_in(tagged[0], texts["train"].sentences):
+            told = f"{told} (training sentences)"
+        say(labelled_files.describe_scores(told, scores))
     size = os.path.getsize(arguments.output) / 1e6
     say(f"'{arguments.output}' ({size:,.1f} MB)")

@@ -27,8 +27,12 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
     if number > share * len(sentences):
         warnings.warn(
             f"{number:,} of {len(sentences):,} {what} are in {where}, too "
-            "(only sentences of more than five words count). They show how "
-            "well the training text was learned, and not how good the result "
-            "is on other text.",
+            "(only sentences of more than five words count). So they do not "
+            "show how good the result is on other text.",
             stacklevel=3,
         )
+
+
+def are_all_in(sentences, others):
+    """Whether each sentence, of any length, is among others."""
+    return set(map(tuple, others)).issuperset(map(tuple, sentences))

@@ -69,6 +69,7 @@ def perplexities_of(output):
     return [e["heldout_perplexity"] for e in log if "heldout_perplexity" in e]
 
 
+@pytest.mark.filterwarnings("ignore:.* sentences of the held-out text are in")
 def test_it_learns_and_keeps_the_best_model(tmp_path):
     corpus, output = tmp_path / "corpus", tmp_path / "out"
     small_trainings.write_corpus(corpus, words=16, sentences=60)

@@ -27,6 +27,8 @@ from keras_elmo.tagging.training_data import hold_out
 pytestmark = [
     # Most trainings here are short.
     pytest.mark.filterwarnings("ignore:The best val_"),
+    # There are only a few different sentences.
+    pytest.mark.filterwarnings("ignore:.* sentences to validate on are in "),
 ]
 
 ON_TENSORFLOW = pytest.mark.skipif(
@@ -214,6 +216,18 @@ def test_what_is_held_out_of_few_sentences():
             held, rest = held_out(tags)
         assert len(held) == len(rest) == 1
     assert held == [plain]
+
+
+def test_sentences_to_validate_on_that_are_trained_on():
+    sentences = [[*"abcde", str(i)] for i in range(40)]
+    data = sentences, [["A", "B"] * 3] * 40
+    dev = [x[30:31] for x in data]
+    # A tenth is held out of sentences that are there twice.
+    twice = [x * 2 for x in data]
+    for given in (data, dev), (twice, None):
+        told = " sentences to validate on are in those to train on, too"
+        with pytest.warns(UserWarning, match=told):
+            training_data.training_data(*given, 16, 9)
 
 
 @ON_TENSORFLOW
