@@ -44,7 +44,6 @@ In Python, keras_elmo.Tagger.train does the same, and has more settings, such as
 
 import itertools
 import os
-import sys
 
 from keras_elmo.commands import labelled_files
 from keras_elmo.commands.arguments import positive_integer
@@ -126,14 +125,13 @@ def run(arguments):
             sentences = data["test"][0], data[name][0]
             warn_of_repeated(*sentences, "test sentences", where)
     keras.utils.set_random_seed(arguments.seed)
-    bars = 1 if sys.stdout.isatty() else 2
     tagger = Tagger.train(
         *data.pop("train"),
         data.get("dev"),
         arguments.elmo,
         word_vectors=arguments.word_vectors,
         max_labels=arguments.max_labels,
-        verbose=0 if arguments.quiet else bars,
+        verbose=0 if arguments.quiet else 1,
     )
     write_tagger(tagger, arguments.output, arguments.overwrite)
     for name, tagged in {} if arguments.quiet else data.items():

@@ -16,6 +16,7 @@ from keras_elmo.checks import needs_packages
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.untrusted_files import describe_mistaken
+from keras_elmo.progress_bars import shows_bars
 
 _HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+?))?/?")
 _CHUNK = 1 << 20
@@ -134,9 +135,8 @@ def _get(url, path, sha256):
             raise ValueError("the server does not say where the file ends")
         about = "" if size is None else f" ({size / 1e6:,.1f} MB)"
         print(f"Downloading {url}{about}")
-        # Only a terminal can show a bar.
         bar = keras.utils.Progbar(
-            size, verbose=int(sys.stderr.isatty()), unit_name="byte"
+            size, verbose=int(shows_bars()), unit_name="byte"
         )
         while chunk := reply.read1(_CHUNK):
             file.write(chunk)

@@ -237,8 +237,9 @@ def test_no_entities_to_validate_on(elmo, capsys):
     sentences, tags = make_data(30)
     dev = [["in", "Rome", "!"]] * 3, [["O"] * 3] * 3
     with pytest.warns(UserWarning, match="lowest training loss is kept"):
-        tagger = train(elmo, (sentences, tags), dev, epochs=20, verbose=2)
+        tagger = train(elmo, (sentences, tags), dev, epochs=20, verbose=1)
     out = capsys.readouterr().out
+    assert not {*"\b\r\x1b"} & {*out}  # This is no terminal.
     losses = map(float, re.findall(r"- loss: ([\d.]+)", out))
     _, epoch = min((loss, -i) for i, loss in enumerate(losses, start=1))
     assert f"The best epoch is {-epoch}: loss " in out
