@@ -25,7 +25,6 @@ from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_folder import text_digest
 from keras_elmo.text.corpora import checked_lines
-from keras_elmo.text.repeated_sentences import long_sentences
 from keras_elmo.text.repeated_sentences import warn_of_repeated
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import covered_share
@@ -97,8 +96,7 @@ def pretrain(
         with report.working("reading the held-out text"):
             sentences = read_sentences(heldout)
             check_held_out(held_out_files, shards)
-    repeatable = set(long_sentences(sentences or ()))
-    unseen = repeatable.copy()
+    unseen = set(map(tuple, sentences or ()))
     start = {
         "heldout": sentences and text_digest(sentences),
         "initial": initial and [initial.name, initial.fingerprint()],
@@ -146,7 +144,7 @@ def pretrain(
                 if sentences:
                     held_out = itertools.chain(*sentences)
                     covered_share(held_out, words.words, "the held-out text")
-                    seen = repeatable - unseen
+                    seen = set(map(tuple, sentences)) - unseen
                     what = "sentences of the held-out text", "the corpus"
                     warn_of_repeated(sentences, seen, *what, share=0.1)
             rows = settings.batch_size * _num_devices()

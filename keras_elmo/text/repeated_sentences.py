@@ -6,11 +6,6 @@ import warnings
 _SHORT = 5
 
 
-def long_sentences(sentences):
-    """Returns the sentences of more than five words, each a tuple."""
-    return [tuple(words) for words in sentences if len(words) > _SHORT]
-
-
 def warn_of_repeated(sentences, others, what, where, share=0.0):
     """Warns if sentences that are scored are among others, too.
 
@@ -22,11 +17,12 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
         where: String, what it calls the others.
         share: Float, the share of the sentences above which it warns.
     """
-    sentences, others = long_sentences(sentences), set(map(tuple, others))
-    number = sum(words in others for words in sentences)
-    if number > share * len(sentences):
+    others = set(map(tuple, others))
+    found = [tuple(x) in others for x in sentences if len(x) > _SHORT]
+    number = sum(found)
+    if number > share * len(found):
         warnings.warn(
-            f"{number:,} of {len(sentences):,} {what} are in {where}, too "
+            f"{number:,} of {len(found):,} {what} are in {where}, too "
             "(only sentences of more than five words count). So they do not "
             "show how good the result is on other text.",
             stacklevel=3,
