@@ -43,7 +43,6 @@ In Python, keras_elmo.Tagger.train does the same, and has more settings, such as
 """
 
 import os
-import sys
 
 from keras_elmo.commands import labelled_files
 from keras_elmo.commands.arguments import positive_integer
@@ -102,6 +101,8 @@ def run(arguments):
     from keras_elmo.tagging.tagger import Tagger
     from keras_elmo.tagging.tagger import writable_path
     from keras_elmo.tagging.tagger import write_tagger
+    from keras_elmo.text.repeated_sentences import are_all_in
+    from keras_elmo.text.repeated_sentences import warn_of_repeated
 
     say = (lambda _: None) if arguments.quiet else print
     # An error after the training would lose it.
@@ -119,8 +120,10 @@ def run(arguments):
             its_scheme = scheme and (its_scheme or scheme)
             say(labelled_files.describe(other, its_scheme))
             scored[name] = other.words, other.tags
+    dev, test = (scored.get(name, ((), ()))[0] for name in ("dev", "test"))
+    warn_of_repeated(test, text.words, "test sentences", "TRAIN")
+    warn_of_repeated(test, dev, "test sentences", "--dev")
     keras.utils.set_random_seed(arguments.seed)
-    bars = 1 if sys.stdout.isatty() else 2
     tagger = Tagger.train(
         text.words,
         text.tags,
@@ -128,11 +131,14 @@ def run(arguments):
         arguments.elmo,
         word_vectors=arguments.word_vectors,
         max_labels=arguments.max_labels,
-        verbose=0 if arguments.quiet else bars,
+        verbose=0 if arguments.quiet else 1,
     )
     write_tagger(tagger, arguments.output, arguments.overwrite)
     for name, tagged in {} if arguments.quiet else scored.items():
         scores = tagger.evaluate(*tagged)
-        say(labelled_files.describe_scores(getattr(arguments, name), scores))
+        title = getattr(arguments, name)
+        if are_all_in(tagged[0], text.words):
+            title = f"{title} (training sentences)"
+        say(labelled_files.describe_scores(title, scores))
     size = os.path.getsize(arguments.output) / 1e6
     say(f"'{arguments.output}' ({size:,.1f} MB)")

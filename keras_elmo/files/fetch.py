@@ -16,6 +16,7 @@ from keras_elmo.checks import needs_packages
 from keras_elmo.files.atomic import replace_file
 from keras_elmo.files.atomic import temporary_path
 from keras_elmo.files.untrusted_files import describe_mistaken
+from keras_elmo.progress_bars import shows_bars
 
 _HUB = re.compile(r"hf://([\w.-]+/[\w.-]+)(?:@(\S+?))?/?")
 _CHUNK = 1 << 20
@@ -95,13 +96,13 @@ def download(url, folder, filename, sha256=None):
     home = os.environ.get("KERAS_HOME") or os.path.join("~", ".keras")
     folder = os.path.join(os.path.expanduser(home), "keras_elmo", folder)
     path = os.path.join(folder, filename)
-    if os.path.isfile(path):  # Perhaps put there by the user.
+    if _is_there(path, sha256):  # Perhaps put there by the user.
         return path
     try:
         os.makedirs(folder, exist_ok=True)
         with temporary_path(path) as temporary:
             # Another process may have downloaded it meanwhile.
-            if not os.path.isfile(path):
+            if not _is_there(path, sha256):
                 _get(url, temporary, sha256)
                 replace_file(temporary, path)
     except (OSError, ValueError, http.client.HTTPException) as error:
@@ -115,6 +116,14 @@ def download(url, folder, filename, sha256=None):
     return path
 
 
+def _is_there(path, sha256):
+    """Whether there is a file, without damage as far as that is known."""
+    if sha256 is None or not os.path.isfile(path):
+        return os.path.isfile(path)
+    with open(path, "rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest() == sha256
+
+
 def _get(url, path, sha256):
     with (
         contextlib.redirect_stdout(sys.stderr),  # `--json` writes to stdout.
@@ -126,9 +135,8 @@ def _get(url, path, sha256):
             raise ValueError("the server does not say where the file ends")
         about = "" if size is None else f" ({size / 1e6:,.1f} MB)"
         print(f"Downloading {url}{about}")
-        # Only a terminal can show a bar.
         bar = keras.utils.Progbar(
-            size, verbose=int(sys.stderr.isatty()), unit_name="byte"
+            size, verbose=int(shows_bars()), unit_name="byte"
         )
         while chunk := reply.read1(_CHUNK):
             file.write(chunk)

@@ -12,6 +12,7 @@ from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import TokenEncoder
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.inputs import as_ids
+from keras_elmo.progress_bars import shows_bars
 from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.word_hashes import WordHashes
 from keras_elmo.text.word_hashes import characters_of
@@ -144,7 +145,8 @@ class WordVectors(TokenEncoder):
             max_words: Integer, how many words to read. Such files begin with
                 the most frequent words, so that 50,000 are enough for most of a
                 text.
-            verbose: 1 for a progress bar, or 0.
+            verbose: 1 for a progress bar, if the output is a terminal or a
+                notebook; or 0.
             **kwargs: As for the constructor, such as `trainable`.
 
         Raises:
@@ -163,6 +165,7 @@ class WordVectors(TokenEncoder):
         from keras_elmo.formats.word_vector_files import read_word_vectors
 
         check_integer("max_words", max_words, 1)
+        verbose = int(verbose and shows_bars())
         bar = keras.utils.Progbar(None, verbose=verbose, unit_name="word")
         words, vectors = read_word_vectors(path, max_words, lambda: bar.add(1))
         bar.update(len(words), finalize=True)

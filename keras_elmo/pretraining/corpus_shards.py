@@ -1,12 +1,15 @@
 """The shards of a training corpus: its files, one sentence per line."""
 
 import glob
+import itertools
 import os
 import warnings
 from collections.abc import Iterable
 
+from keras_elmo.checks import argument_name
 from keras_elmo.text.corpora import text_lines
 from keras_elmo.text.text_files import check_file
+from keras_elmo.text.text_files import checked_lines
 
 _Paths = str | os.PathLike | Iterable[str | os.PathLike]
 
@@ -62,6 +65,28 @@ def read_sentences(paths: _Paths) -> list[list[bytes]]:
     sentences = [line.split() for path in shards for line in text_lines(path)]
     check_sentences(len(sentences), sentences.count([]), shards)
     return sentences
+
+
+def check_held_out(paths, shards):
+    """Raises `ValueError` if a held-out file has the text of a shard.
+
+    Args:
+        paths: List of paths, as `find_shards` returns it: the held-out text.
+        shards: Such a list: the corpus.
+    """
+    for path, shard in itertools.product(paths, shards):
+        lines = map(checked_lines, (path, shard))
+        # It stops at the first line that differs.
+        if all(
+            line.split() == other.split()
+            for line, other in itertools.zip_longest(*lines, fillvalue=b"")
+        ):
+            raise ValueError(
+                f"{argument_name('heldout')} must be text that is not trained "
+                "on, because it shows how good the model is on new text. "
+                f"Received: '{path}', with the same text as '{shard}' of the "
+                "corpus"
+            )
 
 
 def check_sentences(number, empty, shards):

@@ -71,19 +71,23 @@ class Reading(NamedTuple):
     tokens: int
     digests: list[list[str]]
     """The name of each shard, and a digest of it, as of `file_digest`"""
+    checksum: str = ""
+    """Such a digest of the file that was written"""
 
 
-def number_text(shards, file, on_progress=lambda *_: None):
+def number_text(shards, file, on_progress=lambda *_: None, unseen=None):
     """Writes a text as numbers, which `open_numbered_text` reads.
 
-    The numbers come first (int32); then where the runs begin, where the last
-    one ends, and the size of what follows (int64); and then the words.
+    The numbers come first (int32); then where the runs begin, and where the
+    last one ends (int64); and then the words.
 
     Args:
         shards: Paths of the corpus, as for `text_lines`.
-        file: Open binary file to write to.
+        file: Open binary file to write to, and to read from.
         on_progress: Function that is called regularly with the numbers of
             sentences and of tokens, and the share of the bytes that were read.
+        unseen: Set of sentences, each a tuple of words as bytes. Those that are
+            in the text are removed from it.
 
     Returns:
         A `Reading`, and a dictionary from words to their counts.
@@ -120,7 +124,10 @@ def number_text(shards, file, on_progress=lambda *_: None):
                 starts.append(size + len(unwritten))
             unwritten.append(0)
             empty += line.isspace()
-            unwritten.extend(words.numbers_of(line.split()))
+            sentence = line.split()
+            unwritten.extend(words.numbers_of(sentence))
+            if unseen:
+                unseen.discard(tuple(sentence))
             sentences += 1
             if sentences % 10_000 == 0:
                 tokens = size + len(unwritten) - sentences
@@ -130,13 +137,14 @@ def number_text(shards, file, on_progress=lambda *_: None):
         digests.append([os.path.basename(path), digest.hexdigest()[:16]])
     check_sentences(sentences, empty, shards)
     write()
-    listed = b"\n".join(words)
-    starts.extend([size, len(listed)])
+    starts.append(size)
     starts.tofile(file)
-    file.write(listed)
+    file.write(b"\n".join(words))
     file.flush()
+    file.seek(0)
+    checksum = hashlib.file_digest(file, "sha256").hexdigest()[:16]
     on_progress(sentences, size - sentences, 1.0)
-    reading = Reading(sentences, size - sentences, digests)
+    reading = Reading(sentences, size - sentences, digests, checksum)
     return reading, dict(zip(words, counts[2:].tolist()))
 
 
@@ -146,23 +154,15 @@ def open_numbered_text(file, reading):
     Args:
         file: The open binary file. It may be closed afterwards.
         reading: The `Reading`.
-
-    Returns:
-        A `NumberedText`; or `None` if the file is not complete.
     """
     size = reading.sentences + reading.tokens
     runs = -(-reading.sentences // _RUN)
     file.seek(4 * size)
-    content, listed = file.read(8 * (runs + 2)), file.read()
-    if len(content) < 8 * (runs + 2):
-        return None
-    *_, end, bytes_of_words = starts = np.frombuffer(content, "int64")
-    if (end, bytes_of_words) != (size, len(listed)):
-        return None
-    words = [BEGIN_SENTENCE, END_SENTENCE, *listed.split()]
+    starts = np.frombuffer(file.read(8 * (runs + 1)), "int64")
+    words = [BEGIN_SENTENCE, END_SENTENCE, *file.read().split()]
     mapped = mmap.mmap(file.fileno(), 4 * size, access=mmap.ACCESS_READ)
     numbers = np.frombuffer(mapped, "int32")
-    return NumberedText(words, numbers, starts[:-1], mapped)
+    return NumberedText(words, numbers, starts, mapped)
 
 
 def character_ids(words, indexer):

@@ -11,6 +11,7 @@ from keras_elmo.models.find_model import find_model
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
+from keras_elmo.pretraining.corpus_shards import check_held_out
 from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.corpus_shards import read_sentences
 from keras_elmo.pretraining.model_files import load_language_model
@@ -23,6 +24,7 @@ from keras_elmo.pretraining.training import Training
 from keras_elmo.pretraining.training import make_trainer
 from keras_elmo.pretraining.training_folder import TrainingFolder
 from keras_elmo.pretraining.training_folder import text_digest
+from keras_elmo.text.repeated_sentences import warn_of_repeated
 from keras_elmo.text.text_files import checked_lines
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import covered_share
@@ -71,11 +73,12 @@ def pretrain(
         ValueError: If an argument is not as above, or if the training in
             `output` has other settings, another text or another initial model;
             if no training wrote the files in `output`; or as for
-            `Training.run`.
+            `Training.run`; or if a file of `heldout` has the text of a shard.
         OSError: As for `Training.run`.
     """
     shards = find_shards(text)
-    for path in shards if heldout is None else shards + find_shards(heldout):
+    held_out_files = [] if heldout is None else find_shards(heldout)
+    for path in shards + held_out_files:
         if not os.path.isfile(path):
             raise ValueError(
                 "A training that resumes reads the text again, so it must be "
@@ -92,6 +95,8 @@ def pretrain(
     if heldout is not None:
         with report.working("reading the held-out text"):
             sentences = read_sentences(heldout)
+            check_held_out(held_out_files, shards)
+    unseen = set(map(tuple, sentences or ()))
     start = {
         "heldout": sentences and text_digest(sentences),
         "initial": initial and [initial.name, initial.fingerprint()],
@@ -129,7 +134,9 @@ def pretrain(
         with contextlib.ExitStack() as stack:
             if text is None:
                 new = stack.enter_context(folder.new_text())
-                reading, counts = number_text(shards, new, report.counted)
+                reading, counts = number_text(
+                    shards, new, report.counted, unseen
+                )
                 text = open_numbered_text(new, reading)
             if not resumes:
                 words = words or Vocabulary.from_counts(counts, min_count)
@@ -137,6 +144,9 @@ def pretrain(
                 if sentences:
                     held_out = itertools.chain(*sentences)
                     covered_share(held_out, words.words, "the held-out text")
+                    seen = set(map(tuple, sentences)) - unseen
+                    what = "sentences of the held-out text", "the corpus"
+                    warn_of_repeated(sentences, seen, *what, share=0.1)
             rows = settings.batch_size * _num_devices()
             # Besides its words, each sentence has one mark to predict.
             plan = TrainingPlan(

@@ -115,16 +115,16 @@ class TrainingFolder:
             )
 
     def open_text(self, reading):
-        """Returns the `NumberedText`, or `None` if it has to be made again.
+        """Returns the `NumberedText`, or `None` if it is missing or damaged.
 
         Args:
             reading: The `Reading`.
         """
-        try:
-            with open(self.text_path, "rb") as file:
-                return open_numbered_text(file, reading)
-        except FileNotFoundError:
+        path = self.text_path
+        if not os.path.exists(path) or file_digest(path) != reading.checksum:
             return None
+        with open(path, "rb") as file:
+            return open_numbered_text(file, reading)
 
     @contextlib.contextmanager
     def new_text(self):
@@ -175,12 +175,18 @@ class TrainingFolder:
         new = [[os.path.basename(path), file_digest(path)] for path in shards]
         old = reading.digests
         if new != old:
-            differing = [x for x in new + old if x not in new or x not in old]
+            differing = [x for x in new + old if new.count(x) != old.count(x)]
             names = sorted({name for name, _ in differing})
+            told = f"Changed, new or missing: {names}."
+            if not names:
+                was, now = next(x for x in zip(old, new) if x[0] != x[1])
+                told = (
+                    "The shards are the same, but their order differs: "
+                    f"'{now[0]}' is where '{was[0]}' was."
+                )
             raise self._record.refusal(
                 "A resumed training must have the text that it started with, "
-                "in the same shards and in the same order by path. "
-                f"Changed, new or missing: {names or 'none'}."
+                f"in the same shards and in the same order by path. {told}"
             )
         own = Vocabulary.from_file(self.file(VOCABULARY))
         is_same = _words_digest(own) == record["words"]

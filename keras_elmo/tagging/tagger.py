@@ -29,6 +29,7 @@ from keras_elmo.models.word_model import WordModel
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
+from keras_elmo.progress_bars import shows_bars
 from keras_elmo.tagging.entities import EntityModel
 from keras_elmo.tagging.entities import check_threshold
 from keras_elmo.tagging.scores import score_tags
@@ -203,7 +204,8 @@ class Tagger:
             max_labels: Integer, the most different labels. The memory grows
                 with the square of their number, and more than 300 are often
                 something else, such as words.
-            verbose: 1 for progress bars, 2 for a line per epoch, or 0.
+            verbose: 1 for progress bars, 2 for a line per epoch, or 0. If the
+                output is neither a terminal nor a notebook, 1 is as 2.
 
         Returns:
             A `Tagger`.
@@ -234,6 +236,7 @@ class Tagger:
         check_integer("units", units, 1)
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
+        verbose = 2 if verbose == 1 and not shows_bars() else verbose
         data = (sentences, tags), validation_data
         network = units, dropout, learning_rate
         limits = batch_size, epochs, max_labels, verbose
@@ -322,7 +325,8 @@ class Tagger:
                 probabilities that a CRF gives to each word's tags, or what the
                 output returns, such as a softmax; for integers, 1 and 0.
             verbose: 1 for a progress bar, 0 for none. By default, there is one
-                for 50 batches or more.
+                for 50 batches or more. There is none if the output is neither a
+                terminal nor a notebook.
 
         Returns:
             For each sentence, a list of the names of its words' tags. With
@@ -485,7 +489,8 @@ class Tagger:
         order.sort(key=lambda i: len(words[i]))
         starts = range(0, len(order), batch_size)
         verbose = len(starts) >= 50 if verbose is None else verbose
-        bar = keras.utils.Progbar(len(starts), verbose=int(verbose))
+        verbose = int(verbose and shows_bars())
+        bar = keras.utils.Progbar(len(starts), verbose=verbose)
         for start in starts:
             batch = order[start : start + batch_size]
             yield batch, self._to_ids([words[i] for i in batch])

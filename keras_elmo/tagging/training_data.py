@@ -9,6 +9,7 @@ import numpy as np
 from keras_elmo.checks import argument_name
 from keras_elmo.crf.tags import check_scheme
 from keras_elmo.tagging.scores import tagged_pairs
+from keras_elmo.text.repeated_sentences import warn_of_repeated
 
 # The memory of a training step, in bytes for each word of a batch and each pair
 # of labels: measured with 300 and 600 labels.
@@ -64,6 +65,12 @@ def training_data(train, dev, batch_size, max_labels):
             f"choose another column. Received: {len(labels):,} labels, such as "
             f"{labels[:5]}"
         )
+    warn_of_repeated(
+        *([words for words, _ in part] for part in (held, pairs)),
+        "sentences to validate on",
+        "those to train on",
+        share=0.1 if dev is None else 0.0,
+    )
     if unknown := sorted({x for _, row in held for x in row} - known):
         warnings.warn(
             "The sentences to validate on have labels that no sentence to "

@@ -219,8 +219,9 @@ def test_the_words_of_a_treebank(folder, texts, run):
     rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
     text = "# text = a cat\n" + f"1\ta{rest}2\tcat{rest}\n" * 3
     (folder / "train.txt").write_text(f"{text}1\tdog{rest}\n")
+    (folder / "heldout.txt").write_text(f"1\tdog{rest}\n{text}")
     command = "pretrain train.txt out --options options.json --steps 1"
-    command += " --min-count 2 --heldout train.txt"
+    command += " --min-count 2 --heldout heldout.txt"
     told = run(*command.split()).err
     assert "the vocabulary has 85.7% of the words\n" in told
     assert "warning: The vocabulary has 85.7% of the text's words. The" in told

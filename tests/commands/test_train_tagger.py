@@ -86,6 +86,21 @@ def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
 
 
 @pytest.mark.filterwarnings("always::UserWarning")
+def test_scores_of_sentences_that_are_trained_on(folder, train, run):
+    rows = [f"a{i} B-B\n" + "b O\n" * 5 for i in range(30)]
+    (folder / "train.conll").write_text("\n".join(rows[:20]))
+    (folder / "dev.conll").write_text("\n".join(rows[17:]))
+    (folder / "test.conll").write_text("\n".join([*rows[12:18], "a O\n"]))
+    out, err = run(*TRAINING, "--test", "test.conll")
+    assert "6 of 6 test sentences are in TRAIN, too (" in err
+    assert "1 of 6 test sentences are in --dev, too (" in err
+    assert "test.conll: " in out and "dev.conll: " in out
+    out, err = run(*TRAINING, "--test", "train.conll", "--overwrite")
+    assert "20 of 20 test sentences are in TRAIN, too (" in err
+    assert "train.conll (training sentences): " in out and "dev.conll: " in out
+
+
+@pytest.mark.filterwarnings("always::UserWarning")
 def test_annotated_text_and_what_says_nothing(folder, train, run):
     """No labels are out of reach, and no useless score has no comment."""
     pytest.importorskip("spacy", reason="It divides text into words.")

@@ -3,6 +3,7 @@
 import codecs
 import gzip
 import re
+import sys
 
 import numpy as np
 import pytest
@@ -162,9 +163,12 @@ def test_no_file(tmp_path):
         WordVectors.from_file(tmp_path)
 
 
-def test_the_layer_of_a_file(tmp_path, capsys):
+def test_the_layer_of_a_file(tmp_path, capsys, monkeypatch):
     path = tmp_path / "glove.txt"
     path.write_bytes(GLOVE)
+    WordVectors.from_file(path)
+    assert capsys.readouterr().out == ""
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     layer = WordVectors.from_file(path, verbose=1, name="glove")
     assert "5" in capsys.readouterr().out and layer.name == "glove"
     found = layer(batch_to_ids([["The", "and", "åRHUS"]])).numpy()[0]

@@ -71,7 +71,11 @@ def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):
             "options.json"
         ]
         publish(monkeypatch, server.root, sha256=digest)
-        check_same_bilm(ElmoLayer.from_preset("small"), elmo)
+        for _ in range(2):
+            check_same_bilm(ElmoLayer.from_preset("small"), elmo)
+            assert weights.read_bytes() == content
+            # A damaged file is downloaded again.
+            weights.write_bytes(content[:-9] + bytes(9))
 
 
 def check_fails(url, path):

@@ -1,8 +1,10 @@
+import gzip
 import os
 import pathlib
 
 import pytest
 
+from keras_elmo.pretraining.corpus_shards import check_held_out
 from keras_elmo.pretraining.corpus_shards import find_shards
 
 
@@ -45,3 +47,18 @@ def test_shards_are_found(folder, paths, expected):
 def test_shards_that_are_not_found(folder, paths, error, message):
     with pytest.raises(error, match=message):
         find_shards(paths)
+
+
+def test_a_shard_is_not_held_out(folder):
+    shards = find_shards("*.txt")
+    (folder / "a.txt").write_text("x\ny z\n")
+    os.symlink("a.txt", "link")
+    (folder / "copy").write_bytes(b"x\r\ny  z")
+    (folder / "packed").write_bytes(gzip.compress(b"x\ny z\n"))
+    (folder / "longer").write_bytes(b"x\ny z\nx\n")
+    (folder / "shorter").write_bytes(b"")
+    check_held_out(["longer", "shorter"], shards)
+    for name in ("a.txt", "./a.txt", "link", "copy", "packed"):
+        told = f"'{name}', with the same text as 'a.txt' of the corpus"
+        with pytest.raises(ValueError, match=f"`heldout` must .*{told}"):
+            check_held_out(["longer", name], shards)

@@ -82,6 +82,19 @@ def test_a_training_that_begins_with_a_bilm_alone(trained, text, tmp_path):
     assert kernel.shape == (8, 4) and 0.2 < kernel.std() < 0.9
 
 
+def test_a_heldout_text_that_is_trained_on(tmp_path):
+    lines = [f"the words of sentence {i} ." for i in range(20)]
+    (tmp_path / "shard-0").write_text("\n".join(lines[:2]))
+    (tmp_path / "shard-1").write_text("\n".join(lines[2:6]))
+    (tmp_path / "heldout").write_text("\n".join(["a b", *lines[3:]]))
+    told = "3 of 17 sentences of the held-out text are in the corpus, too"
+    with pytest.raises(UserWarning, match=told):
+        train(tmp_path, tmp_path / "out")
+    (tmp_path / "heldout").write_text("\n".join(lines[2:6]))
+    with pytest.raises(ValueError, match=r"same text as '.*shard-1' of the co"):
+        train(tmp_path, tmp_path / "out")
+
+
 def test_epochs(corpus, tmp_path):
     # Each sentence also has a boundary to predict.
     sentences = read_sentences(f"{corpus}/shard-*")

@@ -69,6 +69,7 @@ def perplexities_of(output):
     return [e["heldout_perplexity"] for e in log if "heldout_perplexity" in e]
 
 
+@pytest.mark.filterwarnings("ignore:.* sentences of the held-out text are in")
 def test_it_learns_and_keeps_the_best_model(tmp_path):
     corpus, output = tmp_path / "corpus", tmp_path / "out"
     small_trainings.write_corpus(corpus, words=16, sentences=60)
@@ -199,7 +200,7 @@ def test_a_perplexity_that_is_no_number(corpus, begun, monkeypatch):
 def test_the_text_as_numbers_can_be_made_again(corpus, begun, unbroken):
     path = begun / TEXT_FILE
     content = path.read_bytes()
-    path.write_bytes(content[:-7])
+    path.write_bytes(bytes(40) + content[40:])
     assert train(corpus, begun)
     check_same(begun, unbroken[0])
     assert path.read_bytes() == content

@@ -79,8 +79,11 @@ def test_other_settings_are_refused(begun, shards):
 
 
 def test_other_shards_are_refused(begun, shards):
-    with pytest.raises(ValueError, match="in the same order by path"):
+    told = r"order differs: 'b\.txt\.gz' is where 'a\.txt' was\. To start over"
+    with pytest.raises(ValueError, match=told):
         begun.resume(START, shards[::-1])
+    with pytest.raises(ValueError, match=r"missing: \['b\.txt\.gz'\]"):
+        begun.resume(START, [*shards, shards[1]])
     path = shards[0].rename(shards[0].with_name("z.txt"))
     told = r"missing: \['a\.txt', 'z\.txt'\].*`restart=True`"
     with pytest.raises(ValueError, match=told):
@@ -131,6 +134,12 @@ def test_the_text_as_numbers(begun, tmp_path):
         raise KeyboardInterrupt
     text = begun.open_text(reading)
     assert text.numbers.tolist() == [0, 2, 3, 0, 2]
+    path = pathlib.Path(begun.text_path)
+    content = path.read_bytes()
+    # Bytes that would be other words, or fewer.
+    for damaged in (bytes(8) + content[8:], content[:-1], content):
+        path.write_bytes(damaged)
+        assert (begun.open_text(reading) is None) == (damaged != content)
     names = {"training.json", "vocab.txt", "training_text.bin"}
     assert {*os.listdir(begun.path)} == names
 

@@ -4,6 +4,7 @@ import copy
 import json
 import os
 import pickle
+import sys
 
 import keras
 import numpy as np
@@ -238,7 +239,10 @@ def test_sentences_are_checked(tagger):
         tagger.predict([["a"]], batch_size=0)
 
 
-def test_progress(tagger, capsys):
+def test_progress(tagger, capsys, monkeypatch):
+    tagger.predict([["a"]] * 50, 1, verbose=1)
+    tagger.evaluate([["a"]] * 1600, [["O"]] * 1600)
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
     tagger.predict([["a"]] * 49, 1)
     tagger.predict([["a"]] * 50, 1, verbose=0)
     assert capsys.readouterr().out == ""

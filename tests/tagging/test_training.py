@@ -27,6 +27,8 @@ from keras_elmo.tagging.training_data import hold_out
 pytestmark = [
     # Most trainings here are short.
     pytest.mark.filterwarnings("ignore:The best val_"),
+    # There are only a few different sentences.
+    pytest.mark.filterwarnings("ignore:.* sentences to validate on are in "),
 ]
 
 ON_TENSORFLOW = pytest.mark.skipif(
@@ -216,6 +218,18 @@ def test_what_is_held_out_of_few_sentences():
     assert held == [plain]
 
 
+def test_sentences_to_validate_on_that_are_trained_on():
+    sentences = [[*"abcde", str(i)] for i in range(40)]
+    data = sentences, [["A", "B"] * 3] * 40
+    dev = [x[30:31] for x in data]
+    # A tenth is held out of sentences that are there twice.
+    twice = [x * 2 for x in data]
+    for given in (data, dev), (twice, None):
+        told = " sentences to validate on are in those to train on, too"
+        with pytest.warns(UserWarning, match=told):
+            training_data.training_data(*given, 16, 9)
+
+
 @ON_TENSORFLOW
 @pytest.mark.filterwarnings("always::UserWarning")
 def test_no_entities_to_validate_on(elmo, capsys):
@@ -223,8 +237,9 @@ def test_no_entities_to_validate_on(elmo, capsys):
     sentences, tags = make_data(30)
     dev = [["in", "Rome", "!"]] * 3, [["O"] * 3] * 3
     with pytest.warns(UserWarning, match="lowest training loss is kept"):
-        tagger = train(elmo, (sentences, tags), dev, epochs=20, verbose=2)
+        tagger = train(elmo, (sentences, tags), dev, epochs=20, verbose=1)
     out = capsys.readouterr().out
+    assert not {*"\b\r\x1b"} & {*out}  # This is no terminal.
     losses = map(float, re.findall(r"- loss: ([\d.]+)", out))
     _, epoch = min((loss, -i) for i, loss in enumerate(losses, start=1))
     assert f"The best epoch is {-epoch}: loss " in out

@@ -1,0 +1,22 @@
+import warnings
+
+import pytest
+
+from keras_elmo.text.repeated_sentences import warn_of_repeated
+
+SHORT = ["a"] * 5
+LONG = [["b"] * 5 + [str(i)] for i in range(20)]
+
+
+@pytest.mark.parametrize(
+    "others, share, number",
+    [(LONG[:1], 0, 1), (LONG[:2], 0.1, 0), (LONG[:3], 0.1, 3), ([], 0, 0)],
+)
+def test_long_sentences_that_are_repeated(others, share, number):
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        warn_of_repeated(
+            [*LONG, SHORT], [*others, SHORT], "sentences", "TRAIN", share
+        )
+    told = [f"{number} of 20 sentences are in TRAIN, too"] * bool(number)
+    assert [str(x.message).partition(" (")[0] for x in found] == told
