@@ -1,5 +1,6 @@
 """Entities with their positions and probabilities, from the scores of a CRF."""
 
+import collections
 from typing import NamedTuple
 
 import keras
@@ -16,10 +17,6 @@ from keras_elmo.crf.tags import mark_entities
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
-
-# The words of the entities that are looked for at first; then four times as
-# many, as long as a longer one may reach the threshold.
-_LENGTH = 8
 
 
 def check_threshold(threshold):
@@ -75,22 +72,19 @@ class EntityModel:
             )
         self._tag_names, self._scheme = tag_names, scheme
         self._entity_tags = entity_tags(tag_names)
-        allowed = allowed_tags(layer.tag_names, layer.scheme)
-        decoder = CRFDecoder(
-            return_entities=True, tag_names=tag_names, scheme=layer.scheme
-        )
+        decoder = CRFDecoder(return_entities=True, tag_names=tag_names)
+        allowed = allowed_tags(tag_names, scheme)
         best = keras.Model(ids, decoder(*inputs))
         scores = keras.Model(ids, *inputs)
 
-        def find_spans(ids, max_length):
-            x = scores(ids)
-            x = x if allowed is None else linear_chain.constrain(x, *allowed)
-            return linear_chain.span_probabilities(
-                x, self._entity_tags, max_length
+        def find_chances(ids):
+            return linear_chain.continuations(
+                linear_chain.constrain(scores(ids), *allowed),
+                self._entity_tags.continues,
             )
 
         self._best = Compiled(best, best, [(32, 8)])
-        self._spans = Compiled(find_spans, scores, [(32, 8)])
+        self._chances = Compiled(find_chances, scores, [(32, 8)])
 
     def find(self, ids, lengths, threshold):
         """Yields the tags of each sentence, and the `Entity`s that they mark.
@@ -103,14 +97,9 @@ class EntityModel:
         if threshold is None:
             yield from self._find_best(ids, lengths)
             return
-        size = _LENGTH
-        while True:
-            spans = call_with_arrays(self._spans, ids, max_length=size)
-            if size >= max(lengths) or np.all(spans[:, :, -1] < threshold):
-                break
-            size *= 4
-        for length, row in zip(lengths, spans[:, :, :-1]):
-            found = self._choose(row[:length], threshold)
+        spans = self._find_spans(ids, threshold)
+        for i, length in enumerate(lengths):
+            found = _without_overlaps(spans.get(i, ()))
             yield mark_entities(found, length, self._scheme), found
 
     def _find_best(self, ids, lengths):
@@ -122,22 +111,42 @@ class EntityModel:
             ]
             yield tags, found
 
-    def _choose(self, spans, threshold):
-        """Returns the `Entity`s of a sentence that reach a threshold.
+    def _find_spans(self, ids, threshold):
+        """Finds all spans that reach a threshold.
 
-        Args:
-            spans: Array `(words, max_length, num_types)` of probabilities.
-            threshold: Number.
+        Of all that begin with the same word, the longer ones are looked for
+        as long as the entity goes on with a probability that reaches it.
+
+        Returns:
+            Dictionary from rows of `ids` to lists of `Entity`s.
         """
-        indices = np.argwhere(spans >= threshold)
-        order = np.argsort(-spans[*indices.T], kind="stable")
-        taken = np.zeros(len(spans), bool)
-        found = []
-        for start, size, i in indices[order].tolist():
-            end = start + size + 1
-            if not taken[start:end].any():
-                taken[start:end] = True
-                name = self._entity_tags.types[i]
-                share = float(spans[start, size, i])
-                found.append(Entity(start, end, name, share))
-        return sorted(found)
+        marginals, goes_on = call_with_arrays(self._chances, ids)
+        # None goes on after the last word.
+        goes_on = np.pad(goes_on[:, 1:], [(0, 0), (0, 1), (0, 0), (0, 0)])
+        shares = marginals * self._entity_tags.begins  # (batch, time, tags)
+        rows, starts = np.nonzero((shares >= threshold).any(axis=2))
+        shares, last = shares[rows, starts], starts
+        found = collections.defaultdict(list)
+        while len(rows):
+            after = goes_on[rows, last]  # (n, tags, tags)
+            ends = shares * np.maximum(1 - after.sum(axis=2), 0)
+            for i, tag in np.argwhere(ends >= threshold).tolist():
+                name, share = self._entity_tags.types[tag], float(ends[i, tag])
+                entity = Entity(int(starts[i]), int(last[i]) + 1, name, share)
+                found[int(rows[i])].append(entity)
+            shares = np.matmul(shares[:, None], after)[:, 0]
+            kept = (shares >= threshold).any(axis=1)
+            rows, starts, shares = rows[kept], starts[kept], shares[kept]
+            last = last[kept] + 1
+        return found
+
+
+def _without_overlaps(spans):
+    """Returns the most probable of `Entity`s that overlap, in order."""
+    taken, found = set(), []
+    for entity in sorted(spans, key=lambda x: (-x.probability, x)):
+        words = range(entity.start, entity.end)
+        if taken.isdisjoint(words):
+            taken.update(words)
+            found.append(entity)
+    return sorted(found)
