@@ -1,6 +1,5 @@
 """Entities with their positions and probabilities, from the scores of a CRF."""
 
-import collections
 from typing import NamedTuple
 
 import keras
@@ -97,9 +96,7 @@ class EntityModel:
         if threshold is None:
             yield from self._find_best(ids, lengths)
             return
-        spans = self._find_spans(ids, threshold)
-        for i, length in enumerate(lengths):
-            found = _without_overlaps(spans.get(i, ()))
+        for length, found in zip(lengths, self._find_spans(ids, threshold)):
             yield mark_entities(found, length, self._scheme), found
 
     def _find_best(self, ids, lengths):
@@ -112,41 +109,35 @@ class EntityModel:
             yield tags, found
 
     def _find_spans(self, ids, threshold):
-        """Finds all spans that reach a threshold.
+        """Returns the `Entity`s of each row that reach a threshold.
 
-        Of all that begin with the same word, the longer ones are looked for
-        as long as the entity goes on with a probability that reaches it.
-
-        Returns:
-            Dictionary from rows of `ids` to lists of `Entity`s.
+        Of those that begin with the same word, longer ones are looked for as
+        long as the probability that the entity goes on reaches the threshold.
         """
         marginals, goes_on = call_with_arrays(self._chances, ids)
         # None goes on after the last word.
         goes_on = np.pad(goes_on[:, 1:], [(0, 0), (0, 1), (0, 0), (0, 0)])
         shares = marginals * self._entity_tags.begins  # (batch, time, tags)
         rows, starts = np.nonzero((shares >= threshold).any(axis=2))
-        shares, last = shares[rows, starts], starts
-        found = collections.defaultdict(list)
+        shares, ends = shares[rows, starts], starts + 1
+        spans = []
         while len(rows):
-            after = goes_on[rows, last]  # (n, tags, tags)
-            ends = shares * np.maximum(1 - after.sum(axis=2), 0)
-            for i, tag in np.argwhere(ends >= threshold).tolist():
-                name, share = self._entity_tags.types[tag], float(ends[i, tag])
-                entity = Entity(int(starts[i]), int(last[i]) + 1, name, share)
-                found[int(rows[i])].append(entity)
+            after = goes_on[rows, ends - 1]  # (n, tags, tags)
+            whole = shares * np.maximum(1 - after.sum(axis=2), 0)
+            i, tags = np.nonzero(whole >= threshold)
+            columns = -whole[i, tags], rows[i], starts[i], ends[i], tags
+            spans += zip(*(x.tolist() for x in columns))
             shares = np.matmul(shares[:, None], after)[:, 0]
             kept = (shares >= threshold).any(axis=1)
             rows, starts, shares = rows[kept], starts[kept], shares[kept]
-            last = last[kept] + 1
-        return found
-
-
-def _without_overlaps(spans):
-    """Returns the most probable of `Entity`s that overlap, in order."""
-    taken, found = set(), []
-    for entity in sorted(spans, key=lambda x: (-x.probability, x)):
-        words = range(entity.start, entity.end)
-        if taken.isdisjoint(words):
-            taken.update(words)
-            found.append(entity)
-    return sorted(found)
+            ends = ends[kept] + 1
+        taken = np.zeros(marginals.shape[:2], bool)
+        found = [[] for _ in taken]
+        for share, row, start, end, tag in sorted(spans):
+            if not taken[row, start:end].any():
+                taken[row, start:end] = True
+                entity = Entity(
+                    start, end, self._entity_tags.types[tag], -share
+                )
+                found[row].append(entity)
+        return [*map(sorted, found)]
