@@ -370,12 +370,12 @@ def test_the_state_is_passed_from_call_to_call():
         [inputs, state], elmo(inputs, initial_state=state, return_state=True)
     )
     ids = ops.convert_to_tensor(IDS)
-    first, state = model([ids, elmo.get_initial_state(len(IDS))])
+    first, *state = model([ids, elmo.get_initial_state(len(IDS))])
     # A row of zeros starts a sentence anew.
     rows = np.arange(len(IDS))[:, None] != 1
     state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
-    second, _ = model([ids, state])
-    eager, _ = elmo(IDS, initial_state=state, return_state=True)
+    second, *_ = model([ids, state])
+    eager, *_ = elmo(IDS, initial_state=state, return_state=True)
     assert_equal(eager._keras_mask, MASK)
     stateless = numpy(elmo(IDS))
     assert_close(first, stateless, atol=1e-5)
@@ -386,8 +386,8 @@ def test_the_state_is_passed_from_call_to_call():
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
     elmo = make_shallow_elmo()
-    expected, wanted = elmo(IDS, return_state=True)
-    found, state = elmo(IDS[None], return_state=True)
+    expected, *wanted = elmo(IDS, return_state=True)
+    found, *state = elmo(IDS[None], return_state=True)
     for x, y in zip([found[0], *state], [expected, *wanted], strict=True):
         assert_close(x, y)
     with pytest.raises(ValueError, match="must have 4 tensors"):
