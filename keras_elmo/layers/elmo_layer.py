@@ -121,6 +121,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
+        scalar_mix: The `ScalarMix`; a list of them with `num_representations >
+            1`; `None` with `return_all_layers`.
         presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
             that `from_preset` takes, with descriptions.
 
@@ -194,6 +196,17 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         """Float, the constructor's. It cannot be set, because compiled models
         would keep the old one."""
         return self._dropout.rate
+
+    @property
+    def scalar_mix(self):
+        """As in the constructor: the `ScalarMix`, a list of them, or `None`."""
+        mixes = self.scalar_mixes
+        return mixes[0] if len(mixes) == 1 else mixes or None
+
+    def __dir__(self):
+        # Keras saves what is listed here, by the first name: in files, the
+        # mixes remain `scalar_mixes`.
+        return [name for name in super().__dir__() if name != "scalar_mix"]
 
     @property
     def mix_weights(self) -> Any:

@@ -1,3 +1,4 @@
+import h5py
 import keras
 import numpy as np
 import numpy_reference
@@ -62,6 +63,7 @@ def test_equals_the_oracle(path_taken):
 def test_the_call_mixes_the_layers_in_its_output(keep):
     mix = ScalarMix(layer_norm=True)
     elmo = make_shallow_elmo(scalar_mix=mix, keep_sentence_boundaries=keep)
+    assert elmo.scalar_mix is mix
     mask = numpy(elmo.compute_mask(IDS))
     layers = numpy(elmo.all_layers(IDS)).astype("float64")
     layers = [
@@ -191,8 +193,16 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     for other in others:
         assert_equal(first, other)
     assert [mix.regularizer.l2 for mix in elmo.scalar_mixes] == [0.01] * 3
-    assert len({mix.name for mix in elmo.scalar_mixes}) == 3
+    assert len({mix.name for mix in elmo.scalar_mix}) == 3
     assert len(elmo.losses) == len(elmo.mix_weights) == 3
+
+
+def test_the_path_of_the_mixes_in_files(tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(ids, make_shallow_elmo()(ids))
+    model.save_weights(tmp_path / "x.weights.h5")
+    with h5py.File(tmp_path / "x.weights.h5") as file:
+        assert "layers/elmo_layer/scalar_mixes/scalar_mix/vars" in file
 
 
 @pytest.mark.in_graphs(True)
@@ -202,6 +212,7 @@ def test_stateless_call_uses_the_weights_it_is_given():
     before = numpy(elmo(IDS))
     assert_equal(before, elmo.all_layers(IDS))
     assert elmo.scalar_mixes == elmo.mix_weights == []
+    assert elmo.scalar_mix is None
     halved = [v.value * 0.5 for v in elmo.trainable_variables]
     for layer in (elmo, fresh):
         frozen = [v.value for v in layer.non_trainable_variables]
