@@ -1,9 +1,20 @@
 """A CRF computed by summing over all sequences of tags, in float64."""
 
+import collections
 import itertools
 from typing import NamedTuple
 
 import numpy as np
+
+from keras_elmo.crf.tags import entities
+
+# Labels of each scheme.
+SCHEMES = [
+    ["O", "B-X", "I-X", "B-Y", "I-Y"],
+    ["I", "B", "O"],
+    ["O", "B-X", "I-X", "E-X", "S-X"],
+    ["U-X", "O", "L-X", "B-X", "I-X"],
+]
 
 # Right padding, left padding, gaps, one token, none.
 MASK = [
@@ -81,11 +92,8 @@ def best_tags(chain):
 
 
 def constrained(chain, allowed):
-    """Returns a chain of one sentence in which `AllowedTags` hold.
-
-    Forbidden sequences have such low scores that they have no probability.
-    """
-    transitions, start, end = (np.where(x, 0, -99) for x in allowed)
+    """Returns a chain of one sentence in which `AllowedTags` hold."""
+    transitions, start, end = (np.where(x, 0, -np.inf) for x in allowed)
     return chain._replace(
         transitions=chain.transitions + transitions,
         start=chain.start + start,
@@ -93,24 +101,24 @@ def constrained(chain, allowed):
     )
 
 
-def span_probabilities(chain, entity_tags, find):
-    """The probability of each span `(batch, time, lengths, kinds)`.
+def span_probabilities(chain, names):
+    """The probability of each entity.
 
     Args:
         chain: `Chain`.
-        entity_tags: `EntityTags`.
-        find: Function from a sequence of tags to its entities.
+        names: List of the names of its tags.
+
+    Returns:
+        For each sentence, a `Counter` from the first word's and the last word's
+        place, and the type.
     """
-    time = chain.mask.shape[1]
-    kinds = entity_tags.types
-    result = np.zeros((*chain.mask.shape, time, len(kinds)))
+    result = [collections.Counter() for _ in chain.mask]
     for row, mask in enumerate(chain.mask):
-        places = np.flatnonzero(mask)
+        places = np.flatnonzero(mask).tolist()
         every, logs = sequences(chain, row)
-        for tags, probability in zip(every, np.exp(logs)):
-            for start, end, kind in find(tags):
-                place = places[start], end - start - 1, kinds.index(kind)
-                result[row][place] += probability
+        for tags, probability in zip(every, np.exp(logs).tolist()):
+            for start, end, kind in entities([names[i] for i in tags]):
+                result[row][places[start], places[end - 1], kind] += probability
     return result
 
 

@@ -51,7 +51,7 @@ def test_stored_embeddings(folder, name, path_taken):
             assert len(stored) == len(sentences)
             for i, sentence in enumerate(sentences):
                 ids = batch_to_ids([sentence.split()])
-                layers, state = elmo(
+                layers, *state = elmo(
                     ids, initial_state=state, return_state=True
                 )
                 expected = np.concatenate([*stored[str(i)][...]], axis=-1)

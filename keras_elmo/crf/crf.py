@@ -156,7 +156,8 @@ class CRF(keras.layers.Layer):
         self.start_transitions, self.end_transitions = (
             self.add_weight(
                 shape=(self.num_tags,),
-                # A copy draws values of its own.
+                # Keras' initializers return the same values at each call. A
+                # clone draws others, without a seed; a function has none.
                 initializer=getattr(boundary, "clone", lambda: boundary)(),
                 autocast=False,
                 name=name,

@@ -8,8 +8,8 @@ from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_packed_shape
 from keras_elmo.crf.tags import check_tag_names
+from keras_elmo.crf.tags import decoding_scheme
 from keras_elmo.crf.tags import entity_tags
-from keras_elmo.crf.tags import find_scheme
 
 
 @keras.saving.register_keras_serializable(package="keras_elmo")
@@ -29,11 +29,12 @@ class CRFDecoder(keras.layers.Layer):
         return_entities: Boolean, whether to return the entities that the tags
             mark, too, with their exact probabilities.
         tag_names: List of strings, the labels in order. Required with a
-            `scheme` and with `return_entities`; otherwise only stored, for use
-            in displaying tags.
+            `scheme` and with `return_entities`.
         scheme: `"BIO"`, `"BIOES"`, `"BIOUL"` or `None`. With a scheme, tag
             sequences that it forbids are never decoded, even if the CRF was
-            trained without it. Not needed if the `CRF` has the scheme.
+            trained without it. Defaults to the scheme of `tag_names`, if they
+            are of one. To decode labels in IOB1, in which `I-PER` may begin an
+            entity, pass no `tag_names`.
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
@@ -49,8 +50,8 @@ class CRFDecoder(keras.layers.Layer):
         - with `return_entities`, the probability of the entity that begins at
           each token, float32, and the number of its tokens, int32, both
           `(batch, time)` and 0 where none begins. Its type is in the tag. The
-          probability is that of all tag sequences that mark exactly this
-          entity; it is not the product of its tags' marginals.
+          probability is that of all tag sequences of the scheme that mark
+          exactly this entity; it is not the product of its tags' marginals.
 
     Masking:
         The scores contain the mask. Padding gets tag 0 and probabilities of
@@ -88,16 +89,20 @@ class CRFDecoder(keras.layers.Layer):
         self.return_marginals = bool(return_marginals)
         self.return_entities = bool(return_entities)
         self.tag_names = check_tag_names(tag_names)
-        if return_entities:
-            if not find_scheme(self.tag_names or ()):
-                raise ValueError(
-                    "`return_entities` needs `tag_names` that mark entities, "
-                    "such as O, B-PER and I-PER. "
-                    f"Received: tag_names={tag_names!r}"
-                )
-            self._entity_tags = entity_tags(self.tag_names)
+        if scheme is None and self.tag_names:
+            scheme = decoding_scheme(self.tag_names)
+        if return_entities and not scheme:
+            raise ValueError(
+                "`return_entities` needs `tag_names` that mark entities in BIO,"
+                " BIOES or BIOUL, such as O, B-PER and I-PER. In IO and IOB1, "
+                "where I-PER may begin an entity, several tag sequences mark "
+                "the same: convert the tags before you train on them. "
+                f"Received: tag_names={tag_names!r}"
+            )
         self.scheme = scheme
         self._allowed = allowed_tags(self.tag_names, scheme)
+        if return_entities:
+            self._entity_tags = entity_tags(self.tag_names)
 
     def build(self, input_shape):
         self._check_shape(input_shape)

@@ -199,51 +199,37 @@ def marginals(scores):
     return ops.sum(run_both_ways(scores)[1], axis=2)
 
 
-def span_probabilities(scores, entity_tags, max_length):
-    """Probability of each span of tokens to be an entity.
-
-    It is the sum over all tag sequences that mark this entity: none of its
-    tokens, nor the one after it, begins or ends another one.
-
-    The cost is linear in `time * max_length`.
+def continuations(scores, continues):
+    """How probable each tag is, and that the entity of each goes on.
 
     Args:
         scores: Packed scores.
-        entity_tags: `EntityTags` of the tags.
-        max_length: Integer, the most tokens of a span.
+        continues: As in `EntityTags`.
 
     Returns:
-        Tensor `(batch, time, max_length + 1, num_types)`: the probability that
-        an entity of a type begins at a token, and has 1, 2, ..., `max_length`
-        or more tokens.
+        The `marginals`; and for each token, the conditional probability of each
+        tag (column) after each tag of the token before (row), 0 unless it
+        continues its entity: `(batch, time, num_tags, num_tags)`.
     """
-    _, mask = unpack_scores(scores)
-    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        sizes = max_length + 1, len(entity_tags.types)
-        return ops.zeros((*mask.shape[:2], *sizes), scores.dtype)
-
-    def step(after, ends, goes_on, _):
-        most = goes_on[:, -2:-1] + goes_on[:, -1:]
-        return ops.concatenate([ends, goes_on[:, :-2], most], axis=1)
-
-    # After the last token, there are none.
-    none = ops.one_hot([0], max_length + 1, dtype=scores.dtype)
-    begins, after = _follow_entities(
-        step, ops.transpose(none), scores, entity_tags, mask
-    )
-    spans = begins[:, :, None] * after  # (batch, time, lengths, tags)
-    members = ops.convert_to_tensor(entity_tags.members, scores.dtype)
-    return ops.matmul(spans, members)
+    first, _ = find_ends(unpack_scores(scores)[1])  # No tag is before it.
+    _, pairs = run_both_ways(scores)
+    before = ops.sum(pairs, axis=3, keepdims=True)
+    within = ops.convert_to_tensor(continues) & ~first[..., None, None]
+    goes_on = pairs / ops.where(before > 0, before, 1)
+    return ops.sum(pairs, axis=2), ops.where(within, goes_on, 0)
 
 
 def entity_probabilities(scores, tags, entity_tags):
-    """Probability of the entities that tags mark, as `span_probabilities`.
+    """Probability of the entities that tags mark.
 
-    The cost is linear in `time`, however long the entities are.
+    In a scheme, only one sequence of tags marks a given entity:
+
+        P(y_i, ..., y_n is an entity) = p(y_i) prod_k p(y_k | y_(k-1))
+            * (1 - p(y_(n+1) continues it | y_n))
 
     Args:
-        scores: Packed scores.
-        tags: Integer tensor `(batch, time)`.
+        scores: Packed scores, in which a scheme is all that is possible.
+        tags: Integer tensor `(batch, time)` of tags in that scheme.
         entity_tags: `EntityTags` of the tags.
 
     Returns:
@@ -251,75 +237,42 @@ def entity_probabilities(scores, tags, entity_tags):
         of tokens, int32, both `(batch, time)` and 0 where none begins.
     """
     _, mask = unpack_scores(scores)
-    if 0 in mask.shape:
+    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
         return ops.cast(mask, scores.dtype), ops.cast(mask, "int32")
-    members, continues = (
-        ops.convert_to_tensor(x, scores.dtype) for x in entity_tags[1:]
-    )
-    first, _ = find_ends(mask)
-    inside = ops.sum(tag_pairs(scores, tags) * continues, axis=(2, 3)) > 0.5
-    inside = inside & ~first
-    types = ops.take(members, ops.where(mask, tags, 0), axis=0)
-    same = ops.matmul(types, ops.transpose(members))  # (batch, time, tags)
-
-    def step(after, ends, goes_on, inside):
-        share = ops.where(inside, goes_on[:, :1], ends)
-        number = ops.where(inside, after[:, 1:] + 1, 0)
-        return ops.concatenate([share, number], axis=1)
-
+    tags = ops.where(mask, tags, 0)
+    marginals, goes_on = continuations(scores, entity_tags.continues)
+    given = tag_pairs(scores, tags)
+    continues = ops.convert_to_tensor(entity_tags.continues, scores.dtype)
+    inside = ops.sum(given * continues, axis=(2, 3)) > 0.5
+    inside = inside & ~find_ends(mask)[0]
+    share = ops.sum(given * goes_on, axis=(2, 3))
+    longer = ops.sum(ops.sum(given, axis=3, keepdims=True) * goes_on, (2, 3))
+    share = ops.where(inside, share, ops.maximum(1 - longer, 0))
     # The probability of what is left of the entity, and its tokens.
-    none = ops.convert_to_tensor([[1], [0]], scores.dtype)
-    begins, after = _follow_entities(step, none, scores, entity_tags, inside)
-    found = ops.sum(begins * same * after[:, :, 0], axis=2)
-    lengths = ops.cast(after[:, :, 1, 0], "int32") + 1
-    starts = mask & ~inside & ops.any(same > 0, axis=2)
-    return ops.where(starts, found, 0), ops.where(starts, lengths, 0)
+    none = ops.convert_to_tensor([[1, 0]], scores.dtype)
 
+    def step(after, x):  # (batch, 2), (batch, 3)
+        share, inside, real = x[:, :1], x[:, 1:2], x[:, 2:]
+        goes_on = ops.where(inside > 0.5, after, none)
+        new = ops.concatenate(
+            [goes_on[:, :1] * share, goes_on[:, 1:] + inside], axis=1
+        )
+        return ops.where(real > 0.5, new, after), after
 
-def _follow_entities(step, state, scores, entity_tags, inside):
-    """Runs a recursion from the last token to the first.
-
-    Args:
-        step: Function from the state; the probability that an entity ends after
-            each tag `(batch, 1, num_tags)`; the state times the probability
-            that it goes on `(batch, n, num_tags)`; and one token of `inside`,
-            `(batch, 1, num_tags)`. Returns the new state.
-        state: The state after the last token, which broadcasts to `(n,
-            num_tags)`.
-        scores: Packed scores.
-        entity_tags: `EntityTags` of the tags.
-        inside: Boolean tensor `(batch, time)`.
-
-    Returns:
-        The probability that each token has a tag and does not continue an
-        entity, `(batch, time, num_tags)`; and the states after each token,
-        `(batch, time, n, num_tags)`.
-    """
-    _, mask = unpack_scores(scores)
-    _, pairs = run_both_ways(scores)
-    first, _ = find_ends(mask)  # No tag is before it.
-    continues = ops.convert_to_tensor(entity_tags.continues)
-    within = ops.where(continues & ~first[..., None, None], pairs, 0)
-    begins = ops.sum(pairs - within, axis=2)
-    before = ops.sum(pairs, axis=3, keepdims=True)
-    goes_on = within / ops.where(before > 0, before, 1)
-
-    def run(state, x):
-        goes_on, inside, real = x[:, :-2], x[:, -2:-1] > 0.5, x[:, -1:] > 0.5
-        ends = ops.maximum(1 - ops.sum(goes_on, axis=2), 0)[:, None]
-        longer = ops.matmul(state, ops.swapaxes(goes_on, 1, 2))
-        return ops.where(real, step(state, ends, longer, inside), state), state
-
-    # One tensor, as TensorFlow cannot scan several of unknown length.
-    flags = ops.cast(ops.stack([inside, mask], axis=2), scores.dtype)
-    flags = flags[..., None] * ops.ones_like(begins)[:, :, None]
-    _, states = ops.scan(
-        run,
-        ops.zeros_like(begins[:, :1]) + state,
-        ops.swapaxes(ops.concatenate([goes_on, flags], axis=2), 0, 1),
+    flags = (ops.cast(x, scores.dtype) for x in (inside, mask))
+    x = ops.stack([share, *flags], axis=2)  # (batch, time, 3)
+    _, after = ops.scan(
+        step,
+        ops.zeros_like(x[:, 0, :2]) + none,
+        ops.swapaxes(x, 0, 1),
         reverse=True,
     )
-    return begins, ops.swapaxes(states, 0, 1)
+    after = ops.swapaxes(after, 0, 1)  # (batch, time, 2)
+    own = ops.take_along_axis(marginals, tags[..., None], axis=2)[..., 0]
+    begins = ops.take(ops.convert_to_tensor(entity_tags.begins), tags) & mask
+    lengths = ops.cast(after[..., 1], "int32") + 1
+    found = ops.where(begins, own * after[..., 0], 0)
+    return found, ops.where(begins, lengths, 0)
 
 
 def best_tags(scores):

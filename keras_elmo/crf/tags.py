@@ -39,26 +39,23 @@ class AllowedTags(NamedTuple):
 
 
 class EntityTags(NamedTuple):
-    """Which tags mark the same entity."""
+    """What tags say about entities."""
 
     types: list[str]
-    """The types of entities."""
-    members: np.ndarray
-    """`(num_tags, num_types)`, 1 if the tag marks entities of the type, or 0"""
+    """The type of each tag's entity, `""` for none."""
+    begins: np.ndarray
+    """`(num_tags,)`, whether an entity begins at the tag."""
     continues: np.ndarray
     """`(num_tags, num_tags)`, whether the column's tag continues the entity of
     the row's."""
 
 
 def entity_tags(tag_names):
-    """Returns the `EntityTags` of labels, as `entities` understands them."""
+    """Returns the `EntityTags` of labels in a scheme."""
     parts = [_split_tag(name, "BIESLU", "Each tag") for name in tag_names]
     letters, types = (np.array(part) for part in zip(*parts))
-    names = sorted({name for letter, name in parts if letter != "O"})
-    members = (types[:, None] == names) & (letters != "O")[:, None]
-    return EntityTags(
-        names, members.astype("float32"), _continue(letters, types)
-    )
+    begins = np.isin(letters, ["B", "S"])
+    return EntityTags(types.tolist(), begins, _continue(letters, types))
 
 
 def _continue(letters, types):
@@ -102,6 +99,22 @@ def allowed_tags(tag_names, scheme):
             f"these tags; add 'O'. Received: tag_names={tag_names}"
         )
     return allowed
+
+
+def decoding_scheme(tag_names):
+    """Returns the scheme of labels in which each can be decoded, or `None`.
+
+    In IO, `I-PER` begins entities, and in IOB1 it may: without `B-PER` among
+    the labels, BIO would never allow it.
+    """
+    scheme = find_scheme(tag_names)
+    if scheme is None:
+        return None
+    _, start, end = allowed_tags(tag_names, scheme)
+    _, begins, continues = entity_tags(tag_names)
+    can_begin = start | continues[begins].any(axis=0)
+    can_end = end | continues[:, end].any(axis=1)
+    return scheme if np.all(can_begin & can_end) else None
 
 
 def entities(tags):

@@ -70,9 +70,10 @@ class BiLMEncoder(FreezableLayer):
     Returns:
         A list of `num_layers` tensors of shape
         `(batch, time, 2 * projection_dim)`, forward half first. With
-        `return_state`, a pair of this list and the list of the states after
-        each sentence's last token: `[forward h, forward c, backward h, backward
-        c]` for each layer in turn, with `h` of shape `(batch, projection_dim)`
+        `return_state`, a tuple of this list and the states after each
+        sentence's last token, as in `outputs, *states = encoder(x,
+        return_state=True)`: forward `h`, forward `c`, backward `h` and backward
+        `c` for each layer in turn, with `h` of shape `(batch, projection_dim)`
         and `c` of shape `(batch, units)`. `c` is float32 even in half
         precision.
 
@@ -172,7 +173,7 @@ class BiLMEncoder(FreezableLayer):
             return_state=return_state,
             return_ends=return_ends,
         )
-        return (outputs, state) if return_state else outputs
+        return (outputs, *state) if return_state else outputs
 
     def _encode(self, x, mask, state, training, return_state, return_ends):
         batch, time = ops.shape(mask)
@@ -229,7 +230,7 @@ class BiLMEncoder(FreezableLayer):
         outputs = super().compute_output_spec(inputs)
         if not return_state:
             return outputs
-        return outputs, state_spec(self, inputs.shape[0])
+        return outputs, *state_spec(self, inputs.shape[0])
 
     def get_config(self):
         return {

@@ -91,9 +91,9 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         initial_state: List of tensors, as `return_state` or
             `get_initial_state` returns it, with one row for each sentence.
             Defaults to zeros.
-        return_state: Boolean, whether to return a pair: what is described
-            below, and the list of the LSTMs' states after each sentence; see
-            `BiLMEncoder`.
+        return_state: Boolean, whether to return the LSTMs' states after each
+            sentence, too, as in `outputs, *states = elmo(ids,
+            return_state=True)`; see `BiLMEncoder`.
 
     Returns:
         - a tensor `(batch, time, 2 * projection)`, or for documents `(batch,
@@ -121,6 +121,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
+        scalar_mix: The `ScalarMix`; a list of them with `num_representations >
+            1`; `None` with `return_all_layers`.
         presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
             that `from_preset` takes, with descriptions.
 
@@ -196,6 +198,17 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         return self._dropout.rate
 
     @property
+    def scalar_mix(self):
+        """As in the constructor: the `ScalarMix`, a list of them, or `None`."""
+        mixes = self.scalar_mixes
+        return mixes[0] if len(mixes) == 1 else mixes or None
+
+    def __dir__(self):
+        # Keras saves what is listed here, by the first name: in files, the
+        # mixes remain `scalar_mixes`.
+        return [name for name in super().__dir__() if name != "scalar_mix"]
+
+    @property
     def mix_weights(self) -> Any:
         """The learned layer weights and gamma, as NumPy arrays.
 
@@ -229,7 +242,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         if training:
             outputs = [self._dropout(x, training=True) for x in outputs]
         outputs = self._one_or_list(outputs)
-        return (outputs, state) if return_state else outputs
+        return (outputs, *state) if return_state else outputs
 
     def all_layers(self, inputs: Any, mask: Any = None) -> Any:
         """Returns every layer of the biLM, unmixed.
@@ -323,7 +336,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             return_state=return_state,
             return_ends=keeps,
         )
-        layers, state = layers if return_state else (layers, [])
+        layers, *state = layers if return_state else (layers,)
         layers = [ops.concatenate([x, x], axis=-1), *layers]
         if not keeps:
             layers = [x[:, 1:-1] for x in layers]
@@ -402,7 +415,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             return outputs
         *leading, _ = self._sentence_shape(inputs.shape)
         batch = None if None in leading else math.prod(leading)
-        return outputs, state_spec(self.encoder, batch)
+        return outputs, *state_spec(self.encoder, batch)
 
     def get_config(self):
         serialize = keras.saving.serialize_keras_object

@@ -51,16 +51,13 @@ def decode(graph, chain, layer, mask, length):
     """
     steps = _steps(graph, chain, mask, length)
     results = [tags] = [_best_tags(graph, chain, *steps)]
-    continues = np.zeros_like(chain.transitions)
-    if layer.return_entities:
-        found = entity_tags(layer.tag_names)
-        continues = np.float32(found.continues)
     if layer.return_marginals or layer.return_entities:
-        marginals, *parts = _marginals(graph, chain, continues, *steps)
+        marginals, follows = _marginals(graph, chain, *steps)
     if layer.return_marginals:
         results.append(marginals)
     if layer.return_entities:
-        results += _entities(graph, found, tags, *parts, *steps[1:])
+        found = entity_tags(layer.tag_names)
+        results += _entities(graph, found, tags, marginals, follows, *steps[1:])
     return [graph.add("Transpose", x, perm=[1, 0, 2]) for x in results]
 
 
@@ -118,25 +115,17 @@ def _best_tags(graph, chain, own, real, first):
     return tags
 
 
-def _marginals(graph, chain, continues, own, real, first):
+def _marginals(graph, chain, own, real, first):
     """Probabilities of the tags, by conditional ones.
 
         after_t(i) = logsumexp_j(s_(t+1)(i, j) + after_(t+1)(j))
         p(y_t = j | y_(t-1) = i) = softmax_j(s_t(i, j) + after_t(j))
 
-    Args:
-        graph: `GraphBuilder`.
-        chain: `Chain`.
-        continues: As in `EntityTags`.
-        own: As `_steps` returns it, like `real` and `first`.
-
     Returns:
-        Values that are 0 at padding: the probability of each tag, `(time,
-        batch, tags)`; that of it and no entity that it continues; and that of
-        each tag (column) after each other one, if it continues an entity,
-        `(time, batch, tags, tags)`.
+        Values: the probability of each tag, 0 at padding, `(time, batch,
+        tags)`; and the conditional probability of each tag (column) after each
+        other one, `(time, batch, tags, tags)`.
     """
-    begun = graph.add("Sub", np.float32(1), first)  # The first follows nothing.
 
     def backward(body, state, inputs):
         (after,) = state  # (batch, tags)
@@ -153,16 +142,11 @@ def _marginals(graph, chain, continues, own, real, first):
 
     def forward(body, state, inputs):
         (share,) = state  # (batch, tags)
-        follows, real, begun = inputs
-        goes_on = body.add("Mul", body.add("Mul", follows, begun), continues)
+        follows, real = inputs
         row = body.add("Unsqueeze", share, TIME)
-        found, within = (
-            body.add("Squeeze", body.add("MatMul", row, x), TIME)
-            for x in (follows, goes_on)
-        )
+        found = body.add("Squeeze", body.add("MatMul", row, follows), TIME)
         new = body.add("Where", body.cast(real, "bool"), found, share)
-        begins = body.add("Mul", body.add("Sub", found, within), real)
-        return [new], [body.add("Mul", found, real), begins, goes_on]
+        return [new], [body.add("Mul", found, real)]
 
     zeros = graph.zero_state(own, len(chain.start))
     inputs = [own, real, first]
@@ -170,44 +154,46 @@ def _marginals(graph, chain, continues, own, real, first):
     # All rows of the first token are equal: any tag may be before it.
     one = np.eye(1, len(chain.start), dtype="float32")
     state = graph.add("Add", zeros, one)
-    return graph.scan(forward, [state], [follows, real, begun])[1]
+    _, (marginals,) = graph.scan(forward, [state], [follows, real])
+    return marginals, follows
 
 
-def _entities(graph, entity_tags, tags, begins, goes_on, real, first):
+def _entities(graph, entity_tags, tags, marginals, follows, real, first):
     """As `linear_chain.entity_probabilities`: the values are alike."""
-    members, continues = (np.float32(x) for x in entity_tags[1:])
+    begins, continues = (np.float32(x) for x in entity_tags[1:])
     index = graph.cast(tags, "int64")  # (time, batch, 1)
     before = graph.add("Pad", index, np.array([1, *[0] * 5]))
-    pairs = graph.add("Concat", graph.cut(before, 0, 1, axis=0), index, axis=2)
-    inside = graph.add("GatherND", continues, pairs)
-    inside = graph.add("Unsqueeze", inside, LAST)
+    before = graph.cut(before, 0, 1, axis=0)
     begun = graph.add("Sub", np.float32(1), first)
     begun = graph.add("Unsqueeze", begun, np.array([1, 2]))  # (time, 1, 1)
-    inside = graph.add("Mul", graph.add("Mul", inside, begun), real)
-    same = graph.add("Gather", members @ members.T, index)
-    same = graph.add("Squeeze", same, np.array([2]))  # (time, batch, tags)
+    # What may follow the tag of the token before: (time, batch, tags)
+    within = graph.add("GatherND", continues, before)
+    within = graph.add("Mul", graph.add("Mul", within, begun), real)
+    chances = graph.add("GatherND", follows, before, batch_dims=2)
+    chances = graph.add("Mul", chances, within)
+    inside, share, own = (
+        graph.add("GatherElements", x, index, axis=2)
+        for x in (within, chances, marginals)
+    )
+    ends = graph.add("ReduceSum", chances, LAST)
+    ends = graph.add("Sub", np.float32(1), ends)
+    ends = graph.add("Max", ends, np.float32(0))
+    share = graph.add("Where", graph.cast(inside, "bool"), share, ends)
 
     def backward(body, state, inputs):
-        after, length = state  # (batch, tags), (batch, 1)
-        goes_on, inside, real = inputs
-        is_real, is_inside = (body.cast(x, "bool") for x in (real, inside))
-        column = body.add("Unsqueeze", after, LAST)
-        longer = body.add("Squeeze", body.add("MatMul", goes_on, column), LAST)
-        ends = body.add("ReduceSum", goes_on, LAST, keepdims=0)
-        ends = body.add("Sub", np.float32(1), ends)
-        ends = body.add("Max", ends, np.float32(0))
-        new = body.add("Where", is_inside, longer, ends)
-        new = body.add("Where", is_real, new, after)
+        share, inside = inputs  # (batch, 1)
+        after, length = state
+        is_inside = body.cast(inside, "bool")
+        new = body.add("Where", is_inside, after, np.float32(1))
+        new = body.add("Mul", new, share)
         number = body.add("Add", length, np.float32(1))
-        return [new, body.add("Mul", inside, number)], [after, length]
+        return [new, body.add("Mul", number, inside)], state
 
-    zeros = [graph.zero_state(real, n) for n in (len(members), 1)]
-    states = [graph.add("Add", zeros[0], np.float32(1)), zeros[1]]
-    inputs = [goes_on, inside, real]
+    zeros = graph.zero_state(real, 1)
+    states = [graph.add("Add", zeros, np.float32(1)), zeros]
+    inputs = [share, inside]
     _, (after, lengths) = graph.scan(backward, states, inputs, reverse=True)
-    shares = graph.add("Mul", graph.add("Mul", begins, same), after)
-    starts = graph.add("ReduceMax", same, LAST)
-    starts = graph.add("Mul", starts, graph.add("Sub", real, inside))
     lengths = graph.add("Add", lengths, np.float32(1))
-    found = graph.add("ReduceSum", shares, LAST), lengths
+    starts = graph.add("Mul", graph.add("Gather", begins, index), real)
+    found = graph.add("Mul", own, after), lengths
     return [graph.add("Mul", x, starts) for x in found]

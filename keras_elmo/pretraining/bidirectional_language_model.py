@@ -59,8 +59,9 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
     Returns:
         The forward and the backward logits, a list of two float32 tensors
         `(batch, time, vocabulary_size)`: entry `t` is for the token that
-        follows the `t`-th one in reading order. With `return_state`, a pair of
-        this list and the states.
+        follows the `t`-th one in reading order. With `return_state`, a tuple
+        of this list and the states, as in `logits, *states = model(ids,
+        return_state=True)`.
 
     Masking:
         None: each row is read to its end. The windows of a continuous text are
@@ -143,7 +144,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         shape = (*ops.shape(inputs[0])[:2], self.vocabulary_size)
         logits = [ops.transpose(self.softmax(h), (1, 0, 2)) for h in hidden]
         logits = [ops.reshape(x, shape) for x in logits]
-        return (logits, state) if return_state else logits
+        return (logits, *state) if return_state else logits
 
     def perplexity(self, sentences: Iterable[Iterable[str]]) -> float:
         """Measures how well the model predicts sentences.

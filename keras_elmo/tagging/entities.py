@@ -17,10 +17,6 @@ from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
 
-# The words of the entities that are looked for at first; then four times as
-# many, as long as a longer one may reach the threshold.
-_LENGTH = 8
-
 
 def check_threshold(threshold):
     """Raises `ValueError` unless it is `None` or can be a probability."""
@@ -75,22 +71,19 @@ class EntityModel:
             )
         self._tag_names, self._scheme = tag_names, scheme
         self._entity_tags = entity_tags(tag_names)
-        allowed = allowed_tags(layer.tag_names, layer.scheme)
-        decoder = CRFDecoder(
-            return_entities=True, tag_names=tag_names, scheme=layer.scheme
-        )
+        decoder = CRFDecoder(return_entities=True, tag_names=tag_names)
+        allowed = allowed_tags(tag_names, scheme)
         best = keras.Model(ids, decoder(*inputs))
         scores = keras.Model(ids, *inputs)
 
-        def find_spans(ids, max_length):
-            x = scores(ids)
-            x = x if allowed is None else linear_chain.constrain(x, *allowed)
-            return linear_chain.span_probabilities(
-                x, self._entity_tags, max_length
+        def find_chances(ids):
+            return linear_chain.continuations(
+                linear_chain.constrain(scores(ids), *allowed),
+                self._entity_tags.continues,
             )
 
         self._best = Compiled(best, best, [(32, 8)])
-        self._spans = Compiled(find_spans, scores, [(32, 8)])
+        self._chances = Compiled(find_chances, scores, [(32, 8)])
 
     def find(self, ids, lengths, threshold):
         """Yields the tags of each sentence, and the `Entity`s that they mark.
@@ -103,14 +96,7 @@ class EntityModel:
         if threshold is None:
             yield from self._find_best(ids, lengths)
             return
-        size = _LENGTH
-        while True:
-            spans = call_with_arrays(self._spans, ids, max_length=size)
-            if size >= max(lengths) or np.all(spans[:, :, -1] < threshold):
-                break
-            size *= 4
-        for length, row in zip(lengths, spans[:, :, :-1]):
-            found = self._choose(row[:length], threshold)
+        for length, found in zip(lengths, self._find_spans(ids, threshold)):
             yield mark_entities(found, length, self._scheme), found
 
     def _find_best(self, ids, lengths):
@@ -122,22 +108,36 @@ class EntityModel:
             ]
             yield tags, found
 
-    def _choose(self, spans, threshold):
-        """Returns the `Entity`s of a sentence that reach a threshold.
+    def _find_spans(self, ids, threshold):
+        """Returns the `Entity`s of each row that reach a threshold.
 
-        Args:
-            spans: Array `(words, max_length, num_types)` of probabilities.
-            threshold: Number.
+        Of those that begin with the same word, longer ones are looked for as
+        long as the probability that the entity goes on reaches the threshold.
         """
-        indices = np.argwhere(spans >= threshold)
-        order = np.argsort(-spans[*indices.T], kind="stable")
-        taken = np.zeros(len(spans), bool)
-        found = []
-        for start, size, i in indices[order].tolist():
-            end = start + size + 1
-            if not taken[start:end].any():
-                taken[start:end] = True
-                name = self._entity_tags.types[i]
-                share = float(spans[start, size, i])
-                found.append(Entity(start, end, name, share))
-        return sorted(found)
+        marginals, goes_on = call_with_arrays(self._chances, ids)
+        # None goes on after the last word.
+        goes_on = np.pad(goes_on[:, 1:], [(0, 0), (0, 1), (0, 0), (0, 0)])
+        shares = marginals * self._entity_tags.begins  # (batch, time, tags)
+        rows, starts = np.nonzero((shares >= threshold).any(axis=2))
+        shares, ends = shares[rows, starts], starts + 1
+        spans = []
+        while len(rows):
+            after = goes_on[rows, ends - 1]  # (n, tags, tags)
+            whole = shares * np.maximum(1 - after.sum(axis=2), 0)
+            i, tags = np.nonzero(whole >= threshold)
+            columns = -whole[i, tags], rows[i], starts[i], ends[i], tags
+            spans += zip(*(x.tolist() for x in columns))
+            shares = np.matmul(shares[:, None], after)[:, 0]
+            kept = (shares >= threshold).any(axis=1)
+            rows, starts, shares = rows[kept], starts[kept], shares[kept]
+            ends = ends[kept] + 1
+        taken = np.zeros(marginals.shape[:2], bool)
+        found = [[] for _ in taken]
+        for share, row, start, end, tag in sorted(spans):
+            if not taken[row, start:end].any():
+                taken[row, start:end] = True
+                entity = Entity(
+                    start, end, self._entity_tags.types[tag], -share
+                )
+                found[row].append(entity)
+        return [*map(sorted, found)]

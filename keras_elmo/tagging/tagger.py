@@ -107,7 +107,7 @@ class Tagger:
         elif isinstance(layer, CRFDecoder):
             twin = CRFDecoder(
                 return_marginals=True,
-                tag_names=self.tag_names,
+                tag_names=layer.tag_names or self.tag_names,
                 scheme=layer.scheme,
             )
             results = twin(*inputs)
@@ -360,8 +360,9 @@ class Tagger:
         P(span is an entity of a type | x) = sum_y p(y | x)
         ```
 
-        where `y` are all tag sequences that mark exactly this span as an entity
-        of this type. The `CRF` gives these sums exactly. `Tagger.train` scales
+        where `y` are all tag sequences of the tagger's `scheme` that mark
+        exactly this span as an entity of this type. The `CRF` gives these sums
+        exactly. `Tagger.train` scales
         its scores so that, of the entities with a probability of about 0.8 in
         text like the validation sentences, about 80% are right.
 
@@ -374,8 +375,6 @@ class Tagger:
             threshold: `None`, or a number above 0 and up to 1: all spans of at
                 least this probability are returned, whether the best tags mark
                 them or not. Of spans that overlap, the most probable one is.
-                The memory grows with the words of the longest sentence times
-                those of the longest span that may reach it.
             batch_size: Integer, the number of sentences per batch.
             tags: Boolean, whether to return the tags that mark these entities,
                 too.

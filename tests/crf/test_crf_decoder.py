@@ -20,9 +20,12 @@ from keras_elmo.crf.tags import entity_tags
 
 def test_tags_marginals_and_entities():
     chain = brute_force.random_chain(MASK, 3)
-    scores, best = scores_of(chain), brute_force.best_tags(chain)
-    assert_equal(CRFDecoder()(scores), best)
+    scores = scores_of(chain)
+    assert_equal(CRFDecoder()(scores), brute_force.best_tags(chain))
+    # Entities are those of the labels' scheme.
     options = {"return_entities": True, "tag_names": BIO}
+    chain = brute_force.constrained(chain, allowed_tags(BIO, "BIO"))
+    scores, best = scores_of(chain), brute_force.best_tags(chain)
     layer = CRFDecoder(return_marginals=True, **options)
     tags, marginals, *entities = map(as_numpy, layer(scores))
     assert_equal(tags, best)
@@ -30,6 +33,7 @@ def test_tags_marginals_and_entities():
     expected = entity_probabilities(scores, best, entity_tags(BIO))
     alone = CRFDecoder(**options)
     for twin in (alone, CRFDecoder.from_config(alone.get_config())):
+        assert twin.scheme == "BIO"
         found, *others = map(as_numpy, twin(scores))
         assert_equal(found, best)
         for x, y, z in zip(others, entities, expected, strict=True):
@@ -40,13 +44,15 @@ def test_tags_marginals_and_entities():
 
 
 def test_a_scheme_constrains_decoding_alone():
+    names = {"tag_names": BIO}
     scores = scores_of(brute_force.random_chain(np.ones((30, 6)), 3))
-    free, kept = (
-        as_numpy(CRFDecoder(tag_names=BIO, scheme=scheme)(scores))
-        for scheme in (None, "BIO")
+    free, kept, default = (
+        as_numpy(CRFDecoder(**options)(scores))
+        for options in ({}, {**names, "scheme": "BIO"}, names)
     )
     assert_equal(free, best_tags(scores))
     assert_equal(kept, best_tags(constrain(scores, *allowed_tags(BIO, "BIO"))))
+    assert_equal(default, kept)
     assert np.any(free != kept)
 
 
@@ -71,6 +77,11 @@ def test_scores_are_not_rounded(policy):
             {"return_entities": True, "tag_names": ["O", "NOUN"]},
             None,
             "that mark entities.*NOUN",
+        ),
+        (
+            {"return_entities": True, "tag_names": ["O", "I-X"]},
+            None,
+            "In IO and IOB1.*'I-X'",
         ),
     ],
 )

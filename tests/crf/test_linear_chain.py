@@ -15,6 +15,7 @@ from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import entity_tags
+from keras_elmo.crf.tags import find_scheme
 
 NAMES = ["O", "B-X", "I-X", "B-Y", "I-Y"]
 
@@ -97,46 +98,41 @@ def test_large_potentials():
     assert_close(likelihood, brute_force.log_likelihood(best), **exact)
 
 
+def large(chain):
+    """Scores whose sums exceed the exact range of float32."""
+    return chain._replace(potentials=chain.potentials + np.float32(1e4))
+
+
+def impossible(chain):
+    """A tag without probability at the second word."""
+    chain.potentials[:, 1, 1] = -np.inf
+    return chain
+
+
+@pytest.mark.parametrize("names", brute_force.SCHEMES, ids=" ".join)
 @pytest.mark.parametrize(
-    ("names", "scheme"),
-    [
-        (NAMES, None),
-        (["O", "B", "I"], "BIO"),
-        (["O", "B-X", "I-X", "E-X", "S-X"], "BIOES"),
-        (["I-X", "B-X", "O"], None),
-    ],
+    ("change", "limit"),
+    [(lambda chain: chain, 3e-7), (impossible, 3e-7), (large, 5e-3)],
 )
-def test_probabilities_of_entities(names, scheme):
-    allowed = allowed_tags(names, scheme)
+def test_probabilities_of_entities(names, change, limit):
+    allowed = allowed_tags(names, find_scheme(names))
     tags = entity_tags(names)
     chain = brute_force.random_chain(brute_force.MASK, len(names), 1.0)
     longer = chain.transitions + np.float32(2 * tags.continues)
-    chain = chain._replace(transitions=longer)
-    scores = packed(chain)
-    if allowed:
-        scores = constrain(scores, *allowed)
-        chain = brute_force.constrained(chain, allowed)
-
-    def find(tags):
-        return entities([names[i] for i in tags])
-
-    expected = brute_force.span_probabilities(chain, tags, find)
-    for most in (1, 2, 4):
-        found = linear_chain.span_probabilities(scores, tags, most)
-        longer = expected[:, :, most:].sum(axis=2, keepdims=True)
-        wanted = np.concatenate([expected[:, :, :most], longer], axis=2)
-        assert_close(found, wanted, rtol=0, atol=3e-7)
+    chain = change(chain._replace(transitions=longer))
+    scores = constrain(packed(chain), *allowed)
+    chain = brute_force.constrained(chain, allowed)
+    expected = brute_force.span_probabilities(chain, names)
     best = brute_force.best_tags(chain)
     probabilities, lengths = np.zeros((2, *chain.mask.shape))
     for row, mask in enumerate(chain.mask):
         places = np.flatnonzero(mask)
-        for start, end, kind in find(best[row, mask]):
-            length, kind = end - start, tags.types.index(kind)
-            lengths[row, places[start]] = length
-            share = expected[row, places[start], length - 1, kind]
+        for start, end, kind in entities([names[i] for i in best[row, mask]]):
+            lengths[row, places[start]] = end - start
+            share = expected[row][places[start], places[end - 1], kind]
             probabilities[row, places[start]] = share
     found = linear_chain.entity_probabilities(scores, best, tags)
-    assert_close(found[0], probabilities, rtol=0, atol=3e-7)
+    assert_close(found[0], probabilities, rtol=0, atol=limit)
     assert_equal(found[1], lengths)
     assert lengths.max() > 1 and probabilities.max() > 0.3
 
@@ -157,8 +153,8 @@ def test_no_tokens_at_all(shape):
     assert tuple(linear_chain.marginals(scores).shape) == (*shape, 5)
     likelihood = linear_chain.log_likelihood(scores, chain.tags)
     assert_equal(likelihood, np.zeros(shape[0]))
-    spans = linear_chain.span_probabilities(scores, kinds, 2)
-    assert tuple(spans.shape) == (*shape, 3, 2)
+    _, goes_on = linear_chain.continuations(scores, kinds.continues)
+    assert tuple(goes_on.shape) == (*shape, 5, 5)
     found = linear_chain.entity_probabilities(scores, chain.tags, kinds)
     assert [tuple(x.shape) for x in found] == [shape, shape]
 

@@ -6,6 +6,7 @@ from comparisons import assert_equal
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import check_scheme
 from keras_elmo.crf.tags import check_tag_names
+from keras_elmo.crf.tags import decoding_scheme
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import find_scheme
 from keras_elmo.crf.tags import to_scheme
@@ -58,6 +59,20 @@ def test_just_the_tags_of_spans_are_allowed(scheme, length):
         and allowed.end[tags[-1]]
         and all(allowed.transitions[p] for p in itertools.pairwise(tags))
     }
+    assert found == expected
+
+
+def test_schemes_in_which_each_label_can_be_decoded():
+    expected = {
+        "O NOUN": None,
+        "O B-X I-X": "BIO",
+        "O B-X I-X I-Y": None,  # As in IOB1.
+        "O S-X B-Y E-Y": "BIOES",
+        "O U-X B-X I-X L-X": "BIOUL",
+        "O S-X B-X": None,
+        "O S-X I-X L-X": None,
+    }
+    found = {text: decoding_scheme(text.split()) for text in expected}
     assert found == expected
 
 

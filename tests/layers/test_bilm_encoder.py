@@ -78,7 +78,7 @@ def test_equals_the_oracle(options, mask, path_taken):
         layers = elmo.encoder(
             x, mask=mask, return_ends=ends, return_state=with_state
         )
-        layers, state = layers if with_state else (layers, last)
+        layers, *state = layers if with_state else (layers, *last)
         assert len(layers) == elmo.encoder.num_layers
         layers = np.array([as_numpy(layer) for layer in layers])
         if not ends:
@@ -101,7 +101,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
     def run(x):
         with tf.GradientTape() as tape:
             tape.watch(x)
-            outputs, state = encoder(x, mask=RIGHT, return_state=True)
+            outputs, *state = encoder(x, mask=RIGHT, return_state=True)
             loss = sum(tf.reduce_sum(tf.sin(y)) for y in [*outputs, *state])
         weights = encoder.trainable_weights
         gradients = tape.gradient(loss, [x, *(w.value for w in weights)])
@@ -138,9 +138,9 @@ def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
 
 def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
     encoder = elmo.encoder
-    _, state = encoder(random_batch(), return_state=True)
+    _, *state = encoder(random_batch(), return_state=True)
     nothing = random_batch((4, 0, 6))
-    layers, after = encoder(nothing, initial_state=state, return_state=True)
+    layers, *after = encoder(nothing, initial_state=state, return_state=True)
     for x, expected in zip(after, state, strict=True):
         assert_equal(x, expected)
     for layer in [*layers, *encoder(nothing)]:
@@ -153,11 +153,11 @@ def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
 def test_a_state_that_is_passed_is_not_rounded():
     encoder = make_elmo(dtype="mixed_bfloat16").encoder
     x = random_batch((2, 6, 6))
-    _, state = encoder(x[:, :3], return_state=True)
-    _, found = encoder(x[:, 3:], initial_state=state, return_state=True)
+    _, *state = encoder(x[:, :3], return_state=True)
+    _, *found = encoder(x[:, 3:], initial_state=state, return_state=True)
     # The cell states, which the forward stack carries on, are in float32.
     assert keras.backend.standardize_dtype(state[1].dtype) == "float32"
-    _, expected = encoder(x, return_state=True)
+    _, *expected = encoder(x, return_state=True)
     assert_equal(found[1], expected[1])
 
 

@@ -1,3 +1,4 @@
+import h5py
 import keras
 import numpy as np
 import numpy_reference
@@ -62,6 +63,7 @@ def test_equals_the_oracle(path_taken):
 def test_the_call_mixes_the_layers_in_its_output(keep):
     mix = ScalarMix(layer_norm=True)
     elmo = make_shallow_elmo(scalar_mix=mix, keep_sentence_boundaries=keep)
+    assert elmo.scalar_mix is mix
     mask = numpy(elmo.compute_mask(IDS))
     layers = numpy(elmo.all_layers(IDS)).astype("float64")
     layers = [
@@ -191,8 +193,16 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     for other in others:
         assert_equal(first, other)
     assert [mix.regularizer.l2 for mix in elmo.scalar_mixes] == [0.01] * 3
-    assert len({mix.name for mix in elmo.scalar_mixes}) == 3
+    assert len({mix.name for mix in elmo.scalar_mix}) == 3
     assert len(elmo.losses) == len(elmo.mix_weights) == 3
+
+
+def test_the_path_of_the_mixes_in_files(tmp_path):
+    ids = keras.Input((None, 12), dtype="int32")
+    model = keras.Model(ids, make_shallow_elmo()(ids))
+    model.save_weights(tmp_path / "x.weights.h5")
+    with h5py.File(tmp_path / "x.weights.h5") as file:
+        assert "layers/elmo_layer/scalar_mixes/scalar_mix/vars" in file
 
 
 @pytest.mark.in_graphs(True)
@@ -202,6 +212,7 @@ def test_stateless_call_uses_the_weights_it_is_given():
     before = numpy(elmo(IDS))
     assert_equal(before, elmo.all_layers(IDS))
     assert elmo.scalar_mixes == elmo.mix_weights == []
+    assert elmo.scalar_mix is None
     halved = [v.value * 0.5 for v in elmo.trainable_variables]
     for layer in (elmo, fresh):
         frozen = [v.value for v in layer.non_trainable_variables]
@@ -370,12 +381,12 @@ def test_the_state_is_passed_from_call_to_call():
         [inputs, state], elmo(inputs, initial_state=state, return_state=True)
     )
     ids = ops.convert_to_tensor(IDS)
-    first, state = model([ids, elmo.get_initial_state(len(IDS))])
+    first, *state = model([ids, elmo.get_initial_state(len(IDS))])
     # A row of zeros starts a sentence anew.
     rows = np.arange(len(IDS))[:, None] != 1
     state = [ops.where(rows, s, ops.zeros_like(s)) for s in state]
-    second, _ = model([ids, state])
-    eager, _ = elmo(IDS, initial_state=state, return_state=True)
+    second, *_ = model([ids, state])
+    eager, *_ = elmo(IDS, initial_state=state, return_state=True)
     assert_equal(eager._keras_mask, MASK)
     stateless = numpy(elmo(IDS))
     assert_close(first, stateless, atol=1e-5)
@@ -386,8 +397,8 @@ def test_the_state_is_passed_from_call_to_call():
 
 def test_a_state_of_documents_has_a_row_for_each_sentence():
     elmo = make_shallow_elmo()
-    expected, wanted = elmo(IDS, return_state=True)
-    found, state = elmo(IDS[None], return_state=True)
+    expected, *wanted = elmo(IDS, return_state=True)
+    found, *state = elmo(IDS[None], return_state=True)
     for x, y in zip([found[0], *state], [expected, *wanted], strict=True):
         assert_close(x, y)
     with pytest.raises(ValueError, match="must have 4 tensors"):

@@ -187,7 +187,6 @@ POOLED = "class scores mean most"
             (masked, [by_layer], "tags sentence_pooling"),
             (masked, [by_number], "tags sentence_pooling"),
             (crf_tagger, [SCHEME], "tags"),
-            (with_marginals, [None], ALL_OF_CRF),
             (word_vectors, [True, True], "x y"),
             (classifier, [False], POOLED),
             (called_in_another, [], "dense"),

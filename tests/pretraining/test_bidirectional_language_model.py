@@ -73,7 +73,7 @@ def test_equals_the_oracle(lstm, path_taken):
 def test_windows_go_on_where_the_last_one_stopped():
     model = make_model()
     ids, _ = make_ids(batch=2, time=7)
-    _, state = model([x[:, :3] for x in ids], return_state=True)
+    _, *state = model([x[:, :3] for x in ids], return_state=True)
     found = model([x[:, 3:] for x in ids], initial_state=state)
     for got, whole in zip(found, model(ids), strict=True):
         close(got, numpy(whole)[:, 3:])
@@ -271,7 +271,7 @@ def test_mixed_precision():
     model = make_model(dtype="mixed_bfloat16", num_negatives=5)
     exact = make_model(num_negatives=5)
     ids, _ = make_ids()
-    logits, state = model(ids, return_state=True)
+    logits, *state = model(ids, return_state=True)
     for got, expected in zip(logits, exact(ids)):
         assert keras.backend.standardize_dtype(got.dtype) == "float32"
         scale = np.abs(numpy(expected)).max()
@@ -279,9 +279,9 @@ def test_mixed_precision():
     names = [keras.backend.standardize_dtype(x.dtype) for x in state]
     assert names == ["bfloat16", "float32"] * 4
     # The state is accepted in the form in which it was returned.
-    again = model(ids, initial_state=state, return_state=True)[1]
+    _, *again = model(ids, initial_state=state, return_state=True)
     assert [x.dtype for x in again] == [x.dtype for x in state]
     inputs = layer_checks.symbolic_input(ids)
-    outputs, states = model(inputs, return_state=True)
+    outputs, *states = model(inputs, return_state=True)
     assert [x.dtype for x in outputs] == ["float32"] * 2
     assert [x.dtype for x in states] == names

@@ -15,7 +15,6 @@ from small_models import randomize
 from tagging.small_taggers import BIO
 from tagging.small_taggers import crf_tagger
 from tagging.small_taggers import ids_input
-from tiers import quick_first
 
 from keras_elmo import CRF
 from keras_elmo import CRFDecoder
@@ -23,9 +22,7 @@ from keras_elmo import ElmoEmbedder
 from keras_elmo import ElmoLayer
 from keras_elmo import Tagger
 from keras_elmo import batch_to_ids
-from keras_elmo.crf import linear_chain
-from keras_elmo.crf.tags import allowed_tags
-from keras_elmo.crf.tags import entity_tags
+from keras_elmo.crf.tags import to_scheme
 from keras_elmo.models.find_model import find_model
 from keras_elmo.models.keras_file import KerasFile
 from keras_elmo.models.presets import TAGGERS
@@ -86,44 +83,24 @@ def test_a_crf(tagger):
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
 
 
-@pytest.mark.parametrize("scheme", quick_first(["BIO", None]))
-def test_entities_with_probabilities(scheme):
-    model = crf_tagger({"scheme": scheme}, scale=1.0)
-    tagger, kinds = Tagger(model), entity_tags(BIO)
-    tags, found = tagger.predict_entities(SENTENCES, batch_size=2, tags=True)
-    assert tags == tagger.predict(SENTENCES)
-    scores = keras.Model(model.input, model.layers[-2].output)
-    above = {
-        threshold: tagger.predict_entities(
-            iter(SENTENCES), threshold, tags=True
-        )
-        for threshold in (0.02, 0.6)
-    }
-    for i, words in enumerate(SENTENCES):
-        assert [x[:3] for x in found[i]] == Tagger.entities(tags[i])
-        if not words:
-            assert all(rows[i] == [] for x in above.values() for rows in x)
-            continue
-        x = scores(batch_to_ids([words], 12))  # Of each sentence alone.
-        if scheme:
-            x = linear_chain.constrain(x, *allowed_tags(BIO, scheme))
-        x = linear_chain.span_probabilities(x, kinds, len(words))
-        x = keras.ops.convert_to_numpy(x)[0, :, :-1]
-        for start, end, kind, share in found[i]:
-            expected = x[start, end - start - 1, kinds.types.index(kind)]
-            assert share == pytest.approx(expected, abs=1e-5)
-        for threshold, (names, rows) in above.items():
-            # The most probable spans that do not overlap.
-            left, expected = x.copy(), []
-            while left.max() >= threshold:
-                start, size, kind = np.unravel_index(left.argmax(), left.shape)
-                end = start + size + 1
-                expected.append((start, end, kinds.types[kind]))
-                for k in range(len(words)):
-                    left[k, max(0, start - k) if k < start else 0 :] *= k >= end
-            assert [x[:3] for x in rows[i]] == sorted(expected)
-            assert Tagger.entities(names[i]) == sorted(expected)
-    assert tagger.predict_entities([], 0.5) == []
+@pytest.mark.parametrize("threshold", [None, 0.02])
+def test_entities_with_probabilities(threshold):
+    tagger = Tagger(crf_tagger(scale=1.0))
+    tags, found = tagger.predict_entities(
+        iter(SENTENCES), threshold, batch_size=2, tags=True
+    )
+    if threshold is None:
+        assert tags == tagger.predict(SENTENCES)
+    for words, names, entities in zip(SENTENCES, tags, found, strict=True):
+        assert len(names) == len(words)
+        assert [x[:3] for x in entities] == Tagger.entities(names)
+        assert to_scheme(names, "BIO") == names
+        (expected,) = tagger.predict_entities([words], threshold)
+        assert [x[:3] for x in entities] == [x[:3] for x in expected]
+        for x, y in zip(entities, expected):
+            assert x.probability == pytest.approx(y.probability, abs=1e-5)
+    assert any(x.end - x.start > 1 for row in found for x in row)
+    assert tagger.predict_entities([], threshold) == []
 
 
 @pytest.mark.skipif(
@@ -149,9 +126,14 @@ def test_probabilities_need_a_crf_and_a_good_threshold(tagger):
     for model in (scores_tagger(), scores_tagger(BestTag())):
         with pytest.raises(ValueError, match="ends in a `CRF`"):
             Tagger(model, BIO).predict_entities(SENTENCES)
-    names = ["O", "NOUN", "VERB", "ADJ", "ADV"]
-    with pytest.raises(ValueError, match="mark entities"):
-        Tagger(crf_tagger({"tag_names": names})).predict_entities(SENTENCES)
+    for names in (
+        ["O", "NOUN", "VERB", "ADJ", "ADV"],
+        ["O", "I-A", "I-B", "I-C", "I-D"],
+    ):
+        other = Tagger(crf_tagger({"tag_names": names}))
+        assert len({x for row in other.predict(SENTENCES) for x in row}) > 2
+        with pytest.raises(ValueError, match="mark entities"):
+            other.predict_entities(SENTENCES)
     found = tagger.predict_entities(SENTENCES, np.float32(0.5))
     assert found == tagger.predict_entities(SENTENCES, 0.5)
     for threshold in (0, 1.5, float("nan"), "0.5", True):
@@ -185,6 +167,18 @@ def test_scores_and_numbers_with_tag_names():
     found, certain = tagger.predict(SENTENCES, marginals=True)
     assert found == tags
     assert [[BIO[i] for i in x.argmax(-1)] for x in certain] == tags
+
+
+def test_other_names_than_those_of_the_decoder(tagger):
+    """It decodes by its own ones, or by the tagger's if it has none."""
+    numbers = Tagger(tagger.model, {"tags": [*"abcde"]}).predict(SENTENCES)
+    names = dict(zip("abcde", BIO))
+    found = [[names[x] for x in row] for row in numbers]
+    assert found == tagger.predict(SENTENCES)
+    unnamed = Tagger(crf_tagger({"tag_names": None}), BIO)
+    found = unnamed.predict(SENTENCES)
+    assert found == [to_scheme(row, "BIO") for row in found]
+    assert unnamed.predict_entities(SENTENCES, tags=True)[0] == found
 
 
 def test_one_of_several_outputs_and_a_decoder_of_two_models():
