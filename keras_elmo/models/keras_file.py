@@ -10,7 +10,6 @@ from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.private_keras import call_of
 
 
 class KerasFile(FoundModel):
@@ -105,26 +104,15 @@ def after_elmo(model, elmo, word_vectors=None):
     The vectors of a word are those of all mixes of ELMo, side by side.
     """
     ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
-    outputs = {}
-
-    def call(layer, *args, **kwargs):
-        return outputs.setdefault(layer.name, layer(*args, **kwargs))
-
     vectors = keras.tree.flatten(elmo(ids))
     if word_vectors is not None:
         vectors.append(word_vectors(ids))
     if len(vectors) > 1:
         vectors = [keras.layers.Concatenate(name="vectors")(vectors)]
     vectors += keras.tree.flatten(elmo.compute_mask(ids))[:1]
-    # `model(...)` would be a single layer, and hide its own layers.
-    keras.models.clone_model(model, vectors, lambda layer: layer, call)
-
-    def after(x):
-        layer, *_, own = call_of(x)
-        i = [id(each) for each in own].index(id(x))
-        return keras.tree.flatten(outputs[layer.name])[i]
-
-    return keras.Model(ids, keras.tree.map_structure(after, model.output))
+    # `model(vectors)` would be a single layer, and hide its own layers.
+    calls = keras.Function(model.inputs, model.output)
+    return keras.Model(ids, calls.call(vectors))
 
 
 def with_separate_layers(elmo):
