@@ -12,8 +12,10 @@ The first real token has no previous tag: all of its rows are equal. Padding
 may be anywhere.
 """
 
+import keras
 from keras import ops
 
+from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.padding import reading_order
 from keras_elmo.ops.padding import reading_steps
 
@@ -81,6 +83,14 @@ def find_ends(mask):
     return mask & (number == 1), mask & (number == number[:, -1:])
 
 
+def scan_tokens(step, state, inputs, reverse=False):
+    """`ops.scan` over a tensor `(time, ...)`, also if there are no tokens."""
+    time = ops.shape(inputs)[0]
+    inputs = at_least_one(inputs)  # Or one token of padding.
+    last, outputs = ops.scan(step, state, inputs, reverse=reverse)
+    return last, keras.tree.map_structure(lambda x: x[:time], outputs)
+
+
 def run_chain(reduce, scores, state):
     """Runs the recursion that all other functions use.
 
@@ -111,7 +121,7 @@ def run_chain(reduce, scores, state):
         size = ops.where(real, size, 0)
         return (new, size), (state, size)
 
-    (last, _), (states, sizes) = ops.scan(
+    (last, _), (states, sizes) = scan_tokens(
         step,
         (state, ops.zeros_like(state[:, :1])),
         ops.transpose(scores, (1, 0, 2, 3)),
@@ -136,8 +146,6 @@ def run_both_ways(scores):
         each pair of tags `(batch, time, num_tags, num_tags)`.
     """
     cliques, mask = unpack_scores(scores)
-    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        return cliques[:, :, 0, 0], cliques
     backward = ops.concatenate(
         [ops.swapaxes(cliques, 2, 3), scores[:, :, -1:]], axis=2
     )
@@ -218,9 +226,6 @@ def span_probabilities(scores, entity_tags, max_length):
         or more tokens.
     """
     _, mask = unpack_scores(scores)
-    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        sizes = max_length + 1, len(entity_tags.types)
-        return ops.zeros((*mask.shape[:2], *sizes), scores.dtype)
 
     def step(after, ends, goes_on, _):
         most = goes_on[:, -2:-1] + goes_on[:, -1:]
@@ -251,8 +256,6 @@ def entity_probabilities(scores, tags, entity_tags):
         of tokens, int32, both `(batch, time)` and 0 where none begins.
     """
     _, mask = unpack_scores(scores)
-    if 0 in mask.shape:
-        return ops.cast(mask, scores.dtype), ops.cast(mask, "int32")
     members, continues = (
         ops.convert_to_tensor(x, scores.dtype) for x in entity_tags[1:]
     )
@@ -313,9 +316,9 @@ def _follow_entities(step, state, scores, entity_tags, inside):
     # One tensor, as TensorFlow cannot scan several of unknown length.
     flags = ops.cast(ops.stack([inside, mask], axis=2), scores.dtype)
     flags = flags[..., None] * ops.ones_like(begins)[:, :, None]
-    _, states = ops.scan(
+    _, states = scan_tokens(
         run,
-        ops.zeros_like(begins[:, :1]) + state,
+        ops.zeros_like(first_state(scores)[:, None]) + state,
         ops.swapaxes(ops.concatenate([goes_on, flags], axis=2), 0, 1),
         reverse=True,
     )
@@ -341,5 +344,5 @@ def best_tags(scores):
 
     last = ops.cast(ops.argmax(last, axis=1, keepdims=True), "int32")
     before = ops.transpose(before, (1, 0, 2))
-    _, tags = ops.scan(step, last, before, reverse=True)
+    _, tags = scan_tokens(step, last, before, reverse=True)
     return ops.where(mask, ops.transpose(tags[..., 0]), 0)
