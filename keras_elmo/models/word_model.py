@@ -2,11 +2,11 @@
 
 from keras_elmo.checks import check_built
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.word_vectorization import WordVectorization
 from keras_elmo.models.output_names import named_outputs
 from keras_elmo.models.output_names import tag_names_of
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.byte_indexer import ByteIndexer
-from keras_elmo.text.word_vectorization import WordVectorization
 
 
 class WordModel:
