@@ -8,7 +8,7 @@ from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
-from keras_elmo.models.output_names import named_elmo_outputs
+from keras_elmo.models.word_model import named_elmo_outputs
 from keras_elmo.onnx import elmo_layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 

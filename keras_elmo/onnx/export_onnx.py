@@ -7,8 +7,8 @@ from keras_elmo.checks import needs_packages
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.output_names import TagNames
-from keras_elmo.models.output_names import refuse_tag_names
+from keras_elmo.models.word_model import TagNames
+from keras_elmo.models.word_model import refuse_tag_names
 
 
 def export_onnx(

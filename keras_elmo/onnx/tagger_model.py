@@ -9,9 +9,9 @@ import numpy as np
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.word_vectors import WordVectors
-from keras_elmo.models.output_names import check_tagged_outputs
-from keras_elmo.models.output_names import named_outputs
-from keras_elmo.models.output_names import tag_names_of
+from keras_elmo.models.word_model import check_tagged_outputs
+from keras_elmo.models.word_model import named_outputs
+from keras_elmo.models.word_model import tag_names_of
 from keras_elmo.onnx.crf_decoding import Chain
 from keras_elmo.onnx.elmo_model import at_words
 from keras_elmo.onnx.elmo_model import ids_input

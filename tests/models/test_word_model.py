@@ -7,8 +7,10 @@ from small_models import make_shallow_elmo
 
 from keras_elmo import batch_to_ids
 from keras_elmo import export_onnx
-from keras_elmo.models.keras_file import after_elmo
-from keras_elmo.models.keras_file import with_separate_layers
+from keras_elmo.models.word_model import after_elmo
+from keras_elmo.models.word_model import check_tagged_outputs
+from keras_elmo.models.word_model import tag_names_of
+from keras_elmo.models.word_model import with_separate_layers
 from keras_elmo.serving.model_outputs import ModelOutputs
 
 pytestmark = pytest.mark.in_graphs(False)
@@ -43,3 +45,39 @@ def test_a_layer_may_be_called_twice(tmp_path):
         for y in found:
             x, y = map(ops.convert_to_numpy, (x, y))
             np.testing.assert_allclose(y[MASK], x[MASK], atol=1e-6)
+
+
+def test_names_that_are_none():
+    for names in ([], "names", b"names", 3, [["a"], "b"]):
+        with pytest.raises(ValueError, match="`tag_names` must be lists of na"):
+            tag_names_of({}, {"tags": names})
+
+
+@pytest.mark.parametrize("number", [0, 2])
+def test_a_list_is_for_one_output(number):
+    output = keras.layers.Dense(2)(keras.Input((3,)))
+    assert tag_names_of({"x": output}, ["a", "b"]) == {"x": ["a", "b"]}
+    outputs = dict.fromkeys(["x", "y"][:number], output)
+    with pytest.raises(ValueError, match="must be a dictionary from an output"):
+        tag_names_of(outputs, ["a", "b"])
+
+
+@pytest.mark.parametrize(
+    ("shape", "dtype"),
+    [
+        ((None, None, 1), "float32"),
+        ((None, None, None, 2), "float32"),
+        ((None, None), "string"),
+        ((), "int32"),
+    ],
+)
+def test_outputs_that_are_no_tags(shape, dtype):
+    output = keras.KerasTensor(shape, dtype)
+    with pytest.raises(ValueError, match="To have `tag_names`, output 'tags'"):
+        check_tagged_outputs({"tags": ["no", "yes"]}, {"tags": output})
+
+
+def test_outputs_that_there_are_not():
+    output = keras.KerasTensor((None, None), "int32")
+    with pytest.raises(ValueError, match=r"\['tags'\]. Received: \['tag'\]"):
+        check_tagged_outputs({"tag": ["no", "yes"]}, {"tags": output})
