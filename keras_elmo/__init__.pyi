@@ -18,6 +18,9 @@ from keras_elmo.layers.scalar_mix import ScalarMix as ScalarMix
 from keras_elmo.layers.sentence_pooling import (
     SentencePooling as SentencePooling,
 )
+from keras_elmo.layers.word_vectorization import (
+    WordVectorization as WordVectorization,
+)
 from keras_elmo.layers.word_vectors import WordVectors as WordVectors
 from keras_elmo.models.presets import PRESETS as PRESETS
 from keras_elmo.onnx.export_onnx import export_onnx as export_onnx
@@ -29,8 +32,5 @@ from keras_elmo.serving.export_saved_model import (
 )
 from keras_elmo.tagging.tagger import Tagger as Tagger
 from keras_elmo.text.byte_indexer import batch_to_ids as batch_to_ids
-from keras_elmo.text.word_vectorization import (
-    WordVectorization as WordVectorization,
-)
 
 __version__: str

@@ -1,70 +1,27 @@
-"""Registers this package's classes in Keras; each is imported at first use.
+"""Registers this package's classes in Keras, once Keras is imported.
 
 `import keras_elmo` must be enough for `keras.saving.load_model`, but it should
 not import Keras, so that `keras-elmo --help` is fast.
 """
 
 import importlib
+import pkgutil
 import sys
-
-from keras_elmo.lazy_names import read_homes
-
-# The rooms whose public classes are all registered, and the other registered
-# classes.
-_ROOMS = ("layers", "crf", "text", "pretraining")
-_MORE = {
-    "ByteIndexer": "text.byte_indexer",
-    "CharacterIndexer": "text.character_indexer",
-    "LanguageModelTrainer": "pretraining.language_model_trainer",
-    "LexiconEmbedding": "layers.lexicon_embedding",
-}
 
 
 def register_classes():
-    """Registers the classes with Keras: now, or once Keras is imported."""
+    """Imports all layers, which registers them: now, or after Keras."""
     if "keras" in sys.modules:
-        import keras
-
-        _register(keras)
+        _import_layers()
     else:
-        sys.meta_path.insert(0, _Finder("keras", _register))
+        sys.meta_path.insert(0, _Finder("keras", _import_layers))
 
 
-def registered_classes():
-    """Returns the modules of the registered classes, by the classes' names."""
-    homes = {
-        name: module
-        for name, module in read_homes("keras_elmo").items()
-        if module.split(".")[1] in _ROOMS and name[0].isupper()
-    }
-    return homes | {name: f"keras_elmo.{home}" for name, home in _MORE.items()}
-
-
-def _register(keras):
-    # It notes forks of this process from now on.
-    importlib.import_module("keras_elmo.ops.backends")
-    known = keras.saving.get_custom_objects()
-    for name, module in registered_classes().items():
-        # A class that has been imported has registered itself.
-        known.setdefault(f"keras_elmo>{name}", _Unimported(name, module))
-
-
-class _Unimported:
-    """Placeholder in the registry for a class that is not imported yet.
-
-    Args:
-        name: The name of the class.
-        module: Its module.
-    """
-
-    def __init__(self, name, module):
-        self._name = name
-        self._module = module
-
-    def from_config(self, config, **kwargs):
-        """Calls the class's own `from_config`."""
-        cls = getattr(importlib.import_module(self._module), self._name)
-        return cls.from_config(config, **kwargs)
+def _import_layers():
+    for room in "keras_elmo.layers", "keras_elmo.crf":
+        path = importlib.import_module(room).__path__
+        for _, name, _ in pkgutil.iter_modules(path, f"{room}."):
+            importlib.import_module(name)
 
 
 class _Finder:
@@ -72,7 +29,7 @@ class _Finder:
 
     Args:
         name: The name of a top-level module that is not imported yet.
-        function: The function to call with the module.
+        function: The function to call, without arguments.
     """
 
     def __init__(self, name, function):
@@ -97,6 +54,6 @@ class _Finder:
             execute(module)
             if self in sys.meta_path:
                 sys.meta_path.remove(self)
-            self._function(module)
+                self._function()
 
         loader.exec_module = exec_module

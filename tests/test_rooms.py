@@ -101,6 +101,22 @@ def test_no_circles():
     graphlib.TopologicalSorter(graph).prepare()  # Or it names the circle.
 
 
+def test_rooms_of_layers_import_keras_first():
+    """Importing Keras imports all layers, and so what they need must not be
+    half imported then."""
+    needed = [*PACKAGE.glob("layers/*.py"), *PACKAGE.glob("crf/*.py")]
+    for path in needed:  # Grows in the loop.
+        for module, at_once in imports(path):
+            other = PACKAGE / f"{module.replace('.', '/')}.py"
+            if at_once and other.exists() and other not in needed:
+                needed.append(other)
+    takes_keras = re.compile(r"^(import keras\b|from keras import)", re.M)
+    rooms = {x.parent for x in needed if takes_keras.search(x.read_text())}
+    assert {room.name for room in rooms} == {"layers", "crf", "ops"}
+    for room in rooms:
+        assert takes_keras.search((room / "__init__.py").read_text()), room
+
+
 def test_one_file_asks_keras_for_its_backend():
     question = re.compile(r"keras\.(backend|config)\.backend\b")
     asking = {

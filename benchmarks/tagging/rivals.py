@@ -72,7 +72,7 @@ from keras_elmo import WordVectors
 from keras_elmo import text
 from keras_elmo.commands import main as commands
 from keras_elmo.crf.tags import find_scheme
-from keras_elmo.models.keras_file import after_elmo
+from keras_elmo.models.word_model import after_elmo
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.tagging import training
 from keras_elmo.tagging.scores import score_tags

@@ -123,8 +123,8 @@ def _embed(arguments, model, progress, counts, sentences):
     """Yields the arrays of sentences, and counts their cropped words."""
     from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
     from keras_elmo.layers.elmo_layer import ElmoLayer
+    from keras_elmo.layers.word_vectorization import vectorization_of
     from keras_elmo.text.word_lists import sentence_words
-    from keras_elmo.text.word_vectorization import vectorization_of
 
     first = next(sentences, None)
     if first is None:  # Nothing is left to do: do not load the model.

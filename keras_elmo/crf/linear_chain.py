@@ -12,8 +12,10 @@ The first real token has no previous tag: all of its rows are equal. Padding
 may be anywhere.
 """
 
+import keras
 from keras import ops
 
+from keras_elmo.ops.backends import at_least_one
 from keras_elmo.ops.padding import reading_order
 from keras_elmo.ops.padding import reading_steps
 
@@ -81,6 +83,14 @@ def find_ends(mask):
     return mask & (number == 1), mask & (number == number[:, -1:])
 
 
+def scan_tokens(step, state, inputs, reverse=False):
+    """`ops.scan` over a tensor `(time, ...)`, also if there are no tokens."""
+    time = ops.shape(inputs)[0]
+    inputs = at_least_one(inputs)  # Or one token of padding.
+    last, outputs = ops.scan(step, state, inputs, reverse=reverse)
+    return last, keras.tree.map_structure(lambda x: x[:time], outputs)
+
+
 def run_chain(reduce, scores, state):
     """Runs the recursion that all other functions use.
 
@@ -111,7 +121,7 @@ def run_chain(reduce, scores, state):
         size = ops.where(real, size, 0)
         return (new, size), (state, size)
 
-    (last, _), (states, sizes) = ops.scan(
+    (last, _), (states, sizes) = scan_tokens(
         step,
         (state, ops.zeros_like(state[:, :1])),
         ops.transpose(scores, (1, 0, 2, 3)),
@@ -136,8 +146,6 @@ def run_both_ways(scores):
         each pair of tags `(batch, time, num_tags, num_tags)`.
     """
     cliques, mask = unpack_scores(scores)
-    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        return cliques[:, :, 0, 0], cliques
     backward = ops.concatenate(
         [ops.swapaxes(cliques, 2, 3), scores[:, :, -1:]], axis=2
     )
@@ -237,8 +245,6 @@ def entity_probabilities(scores, tags, entity_tags):
         of tokens, int32, both `(batch, time)` and 0 where none begins.
     """
     _, mask = unpack_scores(scores)
-    if 0 in mask.shape:  # PyTorch cannot scan no tokens.
-        return ops.cast(mask, scores.dtype), ops.cast(mask, "int32")
     tags = ops.where(mask, tags, 0)
     marginals, goes_on = continuations(scores, entity_tags.continues)
     given = tag_pairs(scores, tags)
@@ -261,9 +267,9 @@ def entity_probabilities(scores, tags, entity_tags):
 
     flags = (ops.cast(x, scores.dtype) for x in (inside, mask))
     x = ops.stack([share, *flags], axis=2)  # (batch, time, 3)
-    _, after = ops.scan(
+    _, after = scan_tokens(
         step,
-        ops.zeros_like(x[:, 0, :2]) + none,
+        ops.zeros_like(first_state(scores)[:, :1]) + none,
         ops.swapaxes(x, 0, 1),
         reverse=True,
     )
@@ -294,5 +300,5 @@ def best_tags(scores):
 
     last = ops.cast(ops.argmax(last, axis=1, keepdims=True), "int32")
     before = ops.transpose(before, (1, 0, 2))
-    _, tags = ops.scan(step, last, before, reverse=True)
+    _, tags = scan_tokens(step, last, before, reverse=True)
     return ops.where(mask, ops.transpose(tags[..., 0]), 0)

@@ -21,12 +21,12 @@ from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
 from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.elmo_layer import ElmoLayer
+from keras_elmo.layers.word_vectorization import vectorization_of
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
 from keras_elmo.text.word_lists import sentence_words
-from keras_elmo.text.word_vectorization import vectorization_of
 
 # Rows of a packed batch: enough to run recurrent steps at full speed.
 MAX_ROWS = 192

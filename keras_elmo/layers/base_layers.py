@@ -7,13 +7,13 @@ import inspect
 import keras
 from keras import ops
 
+from keras_elmo.layers.word_vectorization import WordVectorization
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.inputs import as_array
 from keras_elmo.ops.inputs import leading_shape
 from keras_elmo.ops.private_keras import refuse_h5
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.text.token_indexer import TokenIndexer
-from keras_elmo.text.word_vectorization import WordVectorization
 
 # The initializer of large matrices, whatever a layer asks for.
 _of_large_matrices = contextvars.ContextVar("of_large_matrices", default=None)

@@ -5,12 +5,12 @@ from keras_elmo.checks import argument_name
 from keras_elmo.files.hdf5_files import open_hdf5
 from keras_elmo.files.model_folder import open_folder
 from keras_elmo.formats.array_tables import naming_file
-from keras_elmo.layers.scalar_mix import ScalarMix
 from keras_elmo.models.found_model import FoundModel
 from keras_elmo.models.found_model import parameter_fact
 from keras_elmo.models.found_model import quoted
+from keras_elmo.models.word_model import after_elmo
+from keras_elmo.models.word_model import with_separate_layers
 from keras_elmo.ops.backends import backend
-from keras_elmo.ops.private_keras import call_of
 
 
 class KerasFile(FoundModel):
@@ -91,58 +91,6 @@ class KerasFile(FoundModel):
         if self.name != self.path:
             return f"keras_elmo.Tagger.load({quoted(self.name)})"
         return f"keras.saving.load_model({quoted(self.path)})"
-
-
-def after_elmo(model, elmo, word_vectors=None):
-    """Returns a model of vectors and their mask, with ELMo in front.
-
-    Args:
-        model: The Keras model, whose layers the new one shares.
-        elmo: The `ElmoLayer`.
-        word_vectors: A layer whose vectors of the same ids follow those of
-            ELMo, or `None`.
-
-    The vectors of a word are those of all mixes of ELMo, side by side.
-    """
-    ids = keras.Input((None, *elmo.token_encoder.token_shape), dtype="int32")
-    outputs = {}
-
-    def call(layer, *args, **kwargs):
-        return outputs.setdefault(layer.name, layer(*args, **kwargs))
-
-    vectors = keras.tree.flatten(elmo(ids))
-    if word_vectors is not None:
-        vectors.append(word_vectors(ids))
-    if len(vectors) > 1:
-        vectors = [keras.layers.Concatenate(name="vectors")(vectors)]
-    vectors += keras.tree.flatten(elmo.compute_mask(ids))[:1]
-    # `model(...)` would be a single layer, and hide its own layers.
-    keras.models.clone_model(model, vectors, lambda layer: layer, call)
-
-    def after(x):
-        layer, *_, own = call_of(x)
-        i = [id(each) for each in own].index(id(x))
-        return keras.tree.flatten(outputs[layer.name])[i]
-
-    return keras.Model(ids, keras.tree.map_structure(after, model.output))
-
-
-def with_separate_layers(elmo):
-    """Returns an `ElmoLayer` that returns a list of its layers, unmixed."""
-    number = elmo.encoder.num_layers + 1
-    mixes = [
-        ScalarMix(fixed_weights=row, name=f"layer_{i}", dtype=elmo.dtype_policy)
-        for i, row in enumerate(np.eye(number))
-    ]
-    return type(elmo)(
-        elmo.token_encoder,
-        elmo.encoder,
-        mixes,
-        number,
-        add_sentence_boundaries=elmo.add_sentence_boundaries,
-        dtype=elmo.dtype_policy,
-        name="elmo",
-    )
 
 
 def _check_weights(path):

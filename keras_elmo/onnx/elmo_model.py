@@ -1,12 +1,14 @@
 """An `ElmoLayer` as an ONNX model, from character ids to named outputs."""
 
+from typing import NamedTuple
+
 import numpy as np
 
 from keras_elmo.layers.bilm_encoder import BiLMEncoder
 from keras_elmo.layers.char_cnn_embedding import CharCNNEmbedding
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.scalar_mix import ScalarMix
-from keras_elmo.models.output_names import named_elmo_outputs
+from keras_elmo.models.word_model import named_elmo_outputs
 from keras_elmo.onnx import elmo_layers
 from keras_elmo.onnx.graph_builder import GraphBuilder
 
@@ -21,13 +23,17 @@ def elmo_model(elmo, make_product):
         make_product: Function of `products`, for the large kernels.
 
     Returns:
-        `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, padded
-        on the right, and returns the outputs of the SavedModel's signature
-        `character_ids`.
+        `onnx.ModelProto`. It takes `ids`, int32 `(batch, time, chars)`, and
+        returns the outputs of the SavedModel's signature `character_ids`.
     """
     graph = GraphBuilder()
-    outputs, mask = run_elmo(graph, elmo, "ids", make_product)
-    outputs["default"] = elmo_layers.pool_words(graph, outputs["elmo"], mask)
+    words = padded_on_the_right(graph, "ids")
+    outputs, mask = run_elmo(graph, elmo, words, make_product)
+    pooled = elmo_layers.pool_words(graph, outputs["elmo"], mask)
+    outputs = {
+        name: at_words(graph, x, words, elmo) for name, x in outputs.items()
+    }
+    outputs["default"] = pooled
     width, time = elmo.encoder.output_dim, output_time(elmo)
     shapes = {name: ["batch", time, 2 * width] for name in outputs}
     shapes["word_emb"] = ["batch", time, width]
@@ -51,23 +57,67 @@ def ids_input(elmo):
     return {"ids": ("int32", ["batch", "time", chars])}
 
 
-def run_elmo(graph, elmo, ids, make_product):
+class Words(NamedTuple):
+    """The ids of sentences, with all padding moved to their ends."""
+
+    ids: str
+    """int32 `(batch, time, chars)`"""
+    length: str
+    """The number of words of each sentence, int64 `(batch, 1)`"""
+    places: str
+    """Where each word was moved from: for each row of the model's input its
+    place in `ids`, int64 `(batch, time, 1)`"""
+
+
+def padded_on_the_right(graph, ids):
+    """Moves the padding of ids `(batch, time, chars)`, for loops over words."""
+    is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
+    is_id = graph.cast(is_id, "int64")
+    is_word = graph.add("ReduceMax", is_id, CHARS, keepdims=0)  # (batch, time)
+    length = graph.add("ReduceSum", is_word, TIME)  # (batch, 1)
+    number = graph.add("CumSum", is_word, np.int64(1))  # 1 for the first word
+    positions = graph.positions(ids)
+    padding = graph.add("Sub", graph.add("Add", positions, length), number)
+    number = graph.add("Sub", number, np.int64(1))
+    places = graph.add("Where", graph.cast(is_word, "bool"), number, padding)
+    positions = graph.add("Expand", positions, graph.add("Shape", places))
+    order = graph.add("ScatterElements", places, places, positions, axis=1)
+    order, places = (graph.add("Unsqueeze", x, LAST) for x in (order, places))
+    ids = graph.add("GatherND", ids, order, batch_dims=1)
+    return Words(ids, length, places)
+
+
+def keeps_places(elmo):
+    """Whether an `ElmoLayer` leaves padding where it is; else it moves it to
+    the right."""
+    return elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
+
+
+def at_words(graph, x, words, elmo):
+    """Moves an output `(batch, output time, dim)` to where Keras has it."""
+    if not keeps_places(elmo):
+        return x
+    return graph.add("GatherND", x, words.places, batch_dims=1)
+
+
+def run_elmo(graph, elmo, words, make_product):
     """The layers and mixes of an `ElmoLayer`.
 
     Args:
         graph: `GraphBuilder`.
         elmo: As for `elmo_model`.
-        ids: Value, int32 `(batch, time, chars)`.
+        words: `Words`.
         make_product: As for `elmo_model`.
 
     Returns:
-        A dictionary of values `(batch, output time, dim)`, zero at padding; and
-        their mask, float32 `(batch, output time, 1)`, 0 at padding.
+        A dictionary of values `(batch, output time, dim)`, zero at padding,
+        which is on the right; and their mask, float32 `(batch, output time,
+        1)`, 0 at padding.
     """
     _check_elmo(elmo)
-    ids, length = bounded(graph, ids, elmo)
+    ids, length = bounded(graph, words, elmo)
     x = encode_tokens(graph, ids, elmo.token_encoder, make_product)
-    drops = elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
+    drops = keeps_places(elmo)
     encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
     begin, end, mask = output_slots(graph, elmo, x, length)
     if not drops:
@@ -106,17 +156,14 @@ def _check_elmo(elmo):
         elmo.build((None, None, chars))
 
 
-def bounded(graph, ids, elmo):
+def bounded(graph, words, elmo):
     """Adds `<S>` and `</S>` to each sentence if the layer does.
 
     Returns:
         The ids `(batch, slots, chars)`, and the number of slots that are not
         padding, int64 `(batch, 1)`.
     """
-    is_id = graph.add("Not", graph.add("Equal", ids, np.int32(0)))
-    is_id = graph.cast(is_id, "int64")
-    is_token = graph.add("ReduceMax", is_id, CHARS, keepdims=0)  # (batch, time)
-    length = graph.add("ReduceSum", is_token, TIME)  # (batch, 1)
+    ids, length, _ = words
     if not elmo.add_sentence_boundaries:
         # Ensure at least one slot, as loops must not be empty.
         return graph.add("Pad", ids, np.array([0, 0, 0, 0, 1, 0])), length

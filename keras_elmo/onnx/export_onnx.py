@@ -7,8 +7,8 @@ from keras_elmo.checks import needs_packages
 from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.files.atomic import write_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.output_names import TagNames
-from keras_elmo.models.output_names import refuse_tag_names
+from keras_elmo.models.word_model import TagNames
+from keras_elmo.models.word_model import refuse_tag_names
 
 
 def export_onnx(
@@ -22,9 +22,9 @@ def export_onnx(
     """Exports an `ElmoLayer` or a model with one as an ONNX file.
 
     The exported model takes `ids`, int32 `(batch, time, chars)`, as returned by
-    `batch_to_ids`: padding is zero, and on the right. Any number of sentences
-    and words is allowed, including none; ids out of range raise an error. To
-    run it, only onnxruntime and NumPy are needed.
+    `batch_to_ids`: rows of zeros are padding, wherever they are. Any number of
+    sentences and words is allowed, including none; ids out of range raise an
+    error. To run it, only onnxruntime and NumPy are needed.
 
     The outputs of an `ElmoLayer` are those of the `character_ids` signature of
     `export_saved_model`, in float32 and with the same names: `word_emb`,

@@ -9,12 +9,15 @@ import numpy as np
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.word_vectors import WordVectors
-from keras_elmo.models.output_names import check_tagged_outputs
-from keras_elmo.models.output_names import named_outputs
-from keras_elmo.models.output_names import tag_names_of
+from keras_elmo.models.word_model import check_tagged_outputs
+from keras_elmo.models.word_model import named_outputs
+from keras_elmo.models.word_model import tag_names_of
 from keras_elmo.onnx.crf_decoding import Chain
+from keras_elmo.onnx.elmo_model import at_words
 from keras_elmo.onnx.elmo_model import ids_input
+from keras_elmo.onnx.elmo_model import keeps_places
 from keras_elmo.onnx.elmo_model import output_time
+from keras_elmo.onnx.elmo_model import padded_on_the_right
 from keras_elmo.onnx.elmo_model import run_elmo
 from keras_elmo.onnx.graph_builder import GraphBuilder
 from keras_elmo.onnx.masks import check_masks
@@ -40,7 +43,8 @@ def tagger_model(model, make_product, tag_names=None):
     (elmo, _, mixes, _), *others = steps = read_graph(model)
     ids = model.inputs[0]
     graph = GraphBuilder()
-    vectors, mask = run_elmo(graph, elmo, "ids", make_product)
+    words = padded_on_the_right(graph, "ids")
+    vectors, mask = run_elmo(graph, elmo, words, make_product)
     names = [name for name in vectors if name.startswith("elmo")]
 
     def add_token(x):
@@ -52,7 +56,8 @@ def tagger_model(model, make_product, tag_names=None):
     layers = TaggerLayers(graph, mask)
     for layer, inputs, outputs, _ in others:
         if type(layer) is WordVectors and inputs[0] is ids:
-            found = word_vectors(graph, "ids", layer)
+            own = words.ids if keeps_places(elmo) else "ids"
+            found = word_vectors(graph, own, layer)
             values[id(outputs[0])] = add_token(found)
             continue
         if not all(id(x) in values for x in inputs):
@@ -91,6 +96,7 @@ def tagger_model(model, make_product, tag_names=None):
         if per_word or len(x.shape) == 3:
             value = graph.add("Where", is_real, value, np.float32(0))
             value = graph.cut(value, 0, 1)  # The added token.
+            value = at_words(graph, value, words, elmo)
         else:
             del shape[1]
         if per_word:

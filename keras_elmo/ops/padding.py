@@ -49,7 +49,9 @@ def vectors_at(x, first, second):
         Tensor `(..., dim)`.
     """
     rows = first * ops.shape(x)[1] + second
-    return ops.take(ops.reshape(x, (-1, x.shape[-1])), rows, axis=0)
+    found = ops.take(ops.reshape(x, (-1, x.shape[-1])), rows, axis=0)
+    # Of nothing, JAX takes vectors without the axes of `rows`.
+    return ops.reshape(found, (*ops.shape(rows), x.shape[-1]))
 
 
 def output_mask(mask, add_boundaries, keep_boundaries):

@@ -69,6 +69,11 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         tokens before it. `perplexity` and `log_probabilities` leave its losses
         out, `losses_of` and the training do not.
 
+    Saving:
+        Import the class before `keras.saving.load_model` loads a `.keras` file
+        with it in another process. `import keras_elmo` is enough for all
+        layers, but does not import what only training needs.
+
     Example:
 
     >>> model = BidirectionalLanguageModel(

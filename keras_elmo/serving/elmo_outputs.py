@@ -4,8 +4,8 @@ from keras import ops
 
 from keras_elmo.layers.elmo_layer import mixes_of
 from keras_elmo.layers.sentence_pooling import pool_words
-from keras_elmo.models.output_names import named_elmo_outputs
-from keras_elmo.text.word_vectorization import vectorization_of
+from keras_elmo.layers.word_vectorization import vectorization_of
+from keras_elmo.models.word_model import named_elmo_outputs
 
 
 class ElmoOutputs:

@@ -8,8 +8,8 @@ from keras_elmo.choices import SIGNATURES
 from keras_elmo.files.atomic import check_folder
 from keras_elmo.files.atomic import write_folder_atomically
 from keras_elmo.layers.elmo_layer import ElmoLayer
-from keras_elmo.models.output_names import TagNames
-from keras_elmo.models.output_names import refuse_tag_names
+from keras_elmo.models.word_model import TagNames
+from keras_elmo.models.word_model import refuse_tag_names
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.private_keras import sublayers
 from keras_elmo.serving.elmo_outputs import ElmoOutputs

@@ -3,9 +3,9 @@
 import keras
 from keras import ops
 
-from keras_elmo.models.output_names import check_tagged_outputs
-from keras_elmo.models.output_names import named_outputs
 from keras_elmo.models.word_model import WordModel
+from keras_elmo.models.word_model import check_tagged_outputs
+from keras_elmo.models.word_model import named_outputs
 from keras_elmo.ops.padding import output_mask
 
 

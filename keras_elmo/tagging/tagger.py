@@ -19,13 +19,12 @@ from keras_elmo.files.atomic import temporary_path
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.models.find_model import find_model
-from keras_elmo.models.keras_file import after_elmo
-from keras_elmo.models.keras_file import with_separate_layers
-from keras_elmo.models.output_names import TagNames
-from keras_elmo.models.output_names import check_tagged_outputs
-from keras_elmo.models.output_names import named_outputs
 from keras_elmo.models.presets import TAGGERS
+from keras_elmo.models.word_model import TagNames
 from keras_elmo.models.word_model import WordModel
+from keras_elmo.models.word_model import after_elmo
+from keras_elmo.models.word_model import check_tagged_outputs
+from keras_elmo.models.word_model import with_separate_layers
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
@@ -78,10 +77,10 @@ class Tagger:
                 "`model` must be a Keras model that returns tags; for a name "
                 f"or path, use `Tagger.load`. Received: {model!r}"
             )
-        takes, outputs = WordModel(model, tag_names), named_outputs(model)
-        check_tagged_outputs(takes.tag_names, outputs)
+        takes = WordModel(model, tag_names)
+        check_tagged_outputs(takes.tag_names, takes.outputs)
         name = next(iter(takes.tag_names), None)
-        x = outputs.get(name)
+        x = takes.outputs.get(name)
         rank = 0 if x is None else len(x.shape) - ("float" in x.dtype)
         # With boundaries that ELMo adds and keeps, there are more tags than
         # words; with others that it removes, there are fewer.

@@ -8,7 +8,6 @@ weight files, so that 0 can mark a padded token.
 import functools
 from collections.abc import Iterable
 
-import keras
 import numpy as np
 
 from keras_elmo.checks import check_integer
@@ -27,7 +26,6 @@ _MARKS = BEGIN_WORD, END_WORD, PADDING
 _BOUNDARIES = 257, 258
 
 
-@keras.saving.register_keras_serializable(package="keras_elmo")
 class ByteIndexer(TokenIndexer):
     """Turns words into ids of their UTF-8 bytes, as `batch_to_ids` does.
 

@@ -1,6 +1,5 @@
 from collections.abc import Sequence
 
-import keras
 import numpy as np
 
 from keras_elmo.checks import check_integer
@@ -15,7 +14,6 @@ BEGIN_SENTENCE, END_SENTENCE, UNKNOWN, PADDING = _OF_CHARACTERS[:4]
 BEGIN_WORD, END_WORD = _OF_CHARACTERS[4:]
 
 
-@keras.saving.register_keras_serializable(package="keras_elmo")
 class CharacterIndexer(TokenIndexer):
     """Turns words into ids of their characters and, if listed, of the word.
 

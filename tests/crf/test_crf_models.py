@@ -144,6 +144,28 @@ print((peak() - before) / (4 * 20 * 21 * y.size))
 
 
 @ON_LINUX
+@pytest.mark.skipif(
+    keras.backend.backend() != "tensorflow", reason="Graphs are TensorFlow's."
+)
+@pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
+def test_a_graph_for_any_number_of_words_takes_none(shape):
+    import tensorflow as tf
+
+    model, names = make_tagger(), ["O", "B-X", "I-X"]
+    decode = CRFDecoder(
+        return_marginals=True, return_entities=True, tag_names=names
+    )
+
+    def everything(ids):
+        scores = model(ids)
+        return CRFLoss()(ids, scores), *decode(scores)
+
+    ids = tf.TensorSpec((None, None), "int32")
+    found = tf.function(everything, [ids])(np.zeros(shape, "int32"))
+    shapes = [(), shape, (*shape, 3), shape, shape]
+    assert [tuple(x.shape) for x in found] == shapes
+
+
 @pytest.mark.exhaustive
 def test_the_memory_that_a_training_step_takes():
     command = [sys.executable, "-c", DEFINE_PEAK + TRAIN]

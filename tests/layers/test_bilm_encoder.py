@@ -145,6 +145,8 @@ def test_no_tokens_leave_the_state_as_it_was(elmo, path_taken):
         assert_equal(x, expected)
     for layer in [*layers, *encoder(nothing)]:
         assert tuple(layer.shape) == (4, 0, 12)
+    for layer in encoder(random_batch((0, 4, 6))):
+        assert tuple(layer.shape) == (0, 4, 12)
     for time in (1, 2):  # There are only the ends.
         for layer in encoder(random_batch((3, time, 6)), return_ends=False):
             assert_equal(layer, np.zeros((3, time, 12)))

@@ -117,7 +117,10 @@ def test_the_vectors_are_the_layers(make, options, tmp_path):
     more_padding = np.pad(ids[:3], ((0, 2), (0, 4), (0, 0)))
     # The common padding of short words is not computed.
     short = batch_to_ids([["<S>", "I", "am", "</S>"], ["<S>", "</S>"]], 12)
-    for x in (ids, more_padding, short, *EMPTY):
+    # Padding on the left of words and between them.
+    is_word = np.random.default_rng(1).random(ids.shape[:2]) < 0.7
+    inside = ids * is_word[..., None]
+    for x in (ids, more_padding, short, inside, *EMPTY):
         check(run(session, x), expected(elmo, x))
 
 

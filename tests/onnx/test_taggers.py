@@ -29,6 +29,9 @@ L = keras.layers
 SENTENCES = [["Ann", "met", "Bo", "in", "Århus", "."], [], ["東京"], ["a", "b"]]
 IDS = batch_to_ids(SENTENCES, 12)
 MASK = IDS.any(axis=-1)
+# Random padding on the left of words and between them.
+LONG = batch_to_ids([["Ann", "in", "Ann", "c", "a", "Bo", "b"] * 2] * 5, 12)
+INSIDE = LONG * (np.random.default_rng(1).random((5, 14, 1)) < 0.6)
 
 
 def lstm(units=2, **kwargs):
@@ -204,6 +207,7 @@ def test_answers_are_those_of_keras(make, arguments, names, tmp_path):
     found = answer(session)
     assert list(found) == names.split()
     check(found, expected_answer(model)[0])
+    check(answer(session, INSIDE), expected_answer(model, INSIDE)[0])
     for batch, time in (2, 0), (0, 3):
         # Seven more words of padding, as Keras needs some.
         ids = np.zeros((2, time + 7, 12), "int32")
@@ -225,10 +229,12 @@ def test_what_is_compared_says_something():
 
 def test_eight_bits_change_little(tmp_path):
     model = word_vectors(False, False)
-    found = answer(export(model, tmp_path, "int8"))
-    expected, _ = expected_answer(model)
-    check(found, expected, 0.1)
-    assert np.abs(found["y"] - expected[1]).max() > 1e-5
+    session = export(model, tmp_path, "int8")
+    for ids in IDS, INSIDE:
+        found = answer(session, ids)
+        expected, _ = expected_answer(model, ids)
+        check(found, expected, 0.1)
+        assert np.abs(found["y"] - expected[1]).max() > 1e-5
 
 
 @pytest.mark.parametrize(("time", "batch"), [(6, None), (None, 4)])

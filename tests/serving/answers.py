@@ -5,7 +5,7 @@ import numpy as np
 from fast_paths import use_fast_paths
 from keras import ops
 
-from keras_elmo.text.word_vectorization import vectorization_of
+from keras_elmo.layers.word_vectorization import vectorization_of
 
 
 def hub_answer(elmo, sentences):

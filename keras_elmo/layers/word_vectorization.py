@@ -7,9 +7,14 @@ import numpy as np
 from keras_elmo.checks import check_choice
 from keras_elmo.ops.backends import backend
 from keras_elmo.text.byte_indexer import ByteIndexer
+from keras_elmo.text.character_indexer import CharacterIndexer
 from keras_elmo.text.token_indexer import TokenIndexer
 from keras_elmo.text.word_lists import find_words
 from keras_elmo.text.word_lists import padded_batch
+
+# Words become ids without Keras, but Keras saves and loads how they do.
+for _indexer in (ByteIndexer, CharacterIndexer):
+    keras.saving.register_keras_serializable("keras_elmo")(_indexer)
 
 # The shapes of strings for each value of `split`.
 _SHAPES = {

@@ -8,8 +8,8 @@ from comparisons import assert_equal
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
+from keras_elmo.layers.word_vectorization import vectorization_of
 from keras_elmo.text.byte_indexer import ByteIndexer
-from keras_elmo.text.word_vectorization import vectorization_of
 
 SENTENCES = [
     ["First", "sentence", "."],
