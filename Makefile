@@ -59,7 +59,7 @@ JAX_SETTINGS = JAX_COMPILATION_CACHE_DIR=$(abspath $(JAX_CACHE)) JAX_PERSISTENT_
 	$(if $(QUICK),JAX_DISABLE_MOST_OPTIMIZATIONS=1)
 JAX_TESTS := tests/pretraining/test_muon.py
 LANGUAGE_MODEL_TESTS := bidirectional_language_model vocabulary_softmax candidate_sampling text_windows \
-	perplexity language_model_windows word_trainer jax
+	perplexity language_model_windows window_batches training_steps jax
 BACKEND_TESTS := tests/test_docs_backends.py tests/test_docs_pretraining.py tests/layers tests/ops tests/crf \
 	tests/tagging tests/embedding/test_elmo_embedder.py tests/test_conformance.py tests/test_reference.py \
 	tests/formats/test_torch_state_dicts.py tests/formats/test_many_langs.py tests/text/test_byte_indexer.py \

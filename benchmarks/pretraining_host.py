@@ -17,7 +17,6 @@ import tempfile
 import time
 
 import keras
-import numpy as np
 from pretraining_runs import PausedTraining
 from program import begin_results
 from program import make_parser
@@ -28,9 +27,12 @@ from keras_elmo.pretraining.corpus_shards import find_shards
 from keras_elmo.pretraining.numbered_text import number_text
 from keras_elmo.pretraining.numbered_text import open_numbered_text
 from keras_elmo.pretraining.text_windows import training_windows
-from keras_elmo.pretraining.word_trainer import WindowBatches
+from keras_elmo.pretraining.window_batches import WindowBatches
+from keras_elmo.text.byte_indexer import ByteIndexer
+from keras_elmo.text.vocabulary import Vocabulary
 
 WINDOWS, UPDATES = 400, 200
+SPECIAL = [b"<S>", b"</S>", b"<UNK>"]
 
 
 def main():
@@ -56,14 +58,14 @@ def main():
 
 def feed(text, rows, steps):
     """Returns the tokens per second of one direction, and distinct words."""
-    batches = WindowBatches(np.arange(len(text.words), dtype="int32"), 8)
+    batches = WindowBatches(text.words, ByteIndexer(), Vocabulary(SPECIAL))
     windows = training_windows(text, rows, steps, seed=0)
     distinct = []
     begin = time.perf_counter()
     for _ in range(WINDOWS // 8):
         batch = list(itertools.islice(windows, 8))
-        (words, *_), _ = batches.join(batch)
-        distinct.append(np.count_nonzero(words) / 8)
+        (ids, *_), _ = batches.join(batch, 8)
+        distinct.append(ids.any(axis=-1).sum() / 8)
     seconds = time.perf_counter() - begin
     return WINDOWS * rows * steps / seconds, statistics.mean(distinct)
 

@@ -81,7 +81,7 @@ def run(arguments):
     import keras
 
     from keras_elmo.commands.arguments import set_threads
-    from keras_elmo.commands.pretrain_reports import TrainingProgress
+    from keras_elmo.commands.pretrain_reports import TrainingDisplay
     from keras_elmo.commands.progress import ProgressDisplay
     from keras_elmo.models.find_model import find_model
     from keras_elmo.ops.backends import backend
@@ -120,7 +120,7 @@ def run(arguments):
             initial=initial,
             new_softmax=arguments.new_softmax,
             restart=arguments.restart,
-            report=TrainingProgress(progress),
+            report=TrainingDisplay(progress),
         )
     progress = training.progress
     if not arguments.heldout:

@@ -7,7 +7,7 @@ from keras_elmo.commands.perplexity import describe_perplexity
 from keras_elmo.pretraining.report import TrainingReport
 
 
-class TrainingProgress(TrainingReport):
+class TrainingDisplay(TrainingReport):
     """Shows the progress of a training.
 
     The loss is the mean over as many steps as an entry of the log. The speed

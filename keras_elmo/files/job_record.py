@@ -106,9 +106,7 @@ def _differences(started, requested):
     """Yields the name, the old and the new value of each that has changed."""
     for name in [*started, *(x for x in requested if x not in started)]:
         old, new = started.get(name), requested.get(name)
-        # A model has a name, by which it is told, and a fingerprint.
-        has_moved = name == "initial" and new and old and new[1] == old[1]
-        if new == old or has_moved:
+        if new == old:
             continue
         if isinstance(old, dict) and isinstance(new, dict):
             # The options, which have flags of their own.

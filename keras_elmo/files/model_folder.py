@@ -33,7 +33,8 @@ def open_folder(path):
         return ModelFolder(path)
     if not os.path.isfile(path):
         raise FileNotFoundError(f"There is no file or directory '{path}'.")
-    with open(path, "rb") as file:  # An error of its own, if it is not allowed.
+    # `is_zipfile(path)` would also be `False` for a file that may not be read.
+    with open(path, "rb") as file:
         is_zip = zipfile.is_zipfile(file)
     if not is_zip:
         raise ValueError(

@@ -5,6 +5,7 @@ from keras import ops
 
 from keras_elmo.checks import check_integer
 from keras_elmo.layers.base_layers import TracksLists
+from keras_elmo.ops.backends import wide_dtype
 from keras_elmo.pretraining.bidirectional_language_model import (
     BidirectionalLanguageModel,
 )
@@ -43,7 +44,12 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         **kwargs: Base layer keyword arguments, such as `name`.
 
     Call arguments:
-        inputs: As for `BidirectionalLanguageModel`.
+        inputs: Three integer tensors, as `LanguageModelWindows` yields them:
+            the ids of distinct words, `(words, *token_shape)`, which are
+            encoded once each; and for the forward and for the backward stack,
+            which of these words it reads, `(batch, time)` in reading order.
+            `words` may vary; for a text of your own, `numpy.unique` with
+            `return_inverse=True` finds all three.
         training: Boolean, whether to continue from the states that are kept,
             and to keep the new ones. Otherwise the states start from zero, and
             nothing changes.
@@ -57,7 +63,8 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         None: the windows of a continuous text are full.
 
     Raises:
-        ValueError: If `fit` or `evaluate` gets a `sample_weight`.
+        ValueError: If the inputs are not three tensors, or `fit` or `evaluate`
+            gets a `sample_weight`.
 
     Example:
 
@@ -122,28 +129,68 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         self.built = True
 
     def call(self, inputs, training=None):
+        model = self.language_model
+        vectors = self._token_vectors(inputs, training)
         if not training:
-            return self.language_model.predict_hidden(inputs)[0]
+            return model.hidden_of(vectors)[0]
         # Copies, as PyTorch changes the variables in place, below.
         state = [ops.copy(variable) for variable in self.states]
         if self.reset_rate:
             draws = keras.random.uniform((self.batch_size, 1), seed=self._draws)
             keeps = draws >= self.reset_rate
             state = [x * ops.cast(keeps, x.dtype) for x in state]
-        hidden, state = self.language_model.hidden_of(
-            self.token_vectors(inputs), state, self._draws
-        )
+        hidden, state = model.hidden_of(vectors, state, self._draws)
         for variable, value in zip(self.states, state):
             variable.assign(ops.stop_gradient(value))
         return hidden
 
-    def token_vectors(self, inputs):
-        """Returns the vectors `(2, time, batch, projection)` of the inputs."""
-        # `tf.data` does not know how many rows there are.
-        inputs = [
-            ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in inputs
-        ]
-        return self.language_model.token_vectors(inputs, training=True)
+    def _token_vectors(self, inputs, training):
+        """Encodes the words; returns vectors `(2, time, batch, projection)`."""
+        if len(inputs) != 3:
+            raise ValueError(
+                "`inputs` must be three tensors: the ids of distinct words, "
+                "and for each direction the indices of the words that it "
+                f"reads. Received: {len(inputs)} tensors"
+            )
+        ids, *indices = inputs
+        vectors = self.language_model.token_encoder(ids, training=training)
+        # In half precision, the gradients of a frequent word would be rounded.
+        dtype = vectors.dtype
+        vectors = ops.cast(vectors, wide_dtype(dtype))
+        if training:  # `tf.data` does not know how many rows there are.
+            indices = [
+                ops.reshape(x, (self.batch_size, *x.shape[1:])) for x in indices
+            ]
+        indices = ops.stack([ops.transpose(x) for x in indices])
+        return ops.cast(ops.take(vectors, indices, axis=0), dtype)
+
+    def train_step(self, *args):
+        *state, data = args
+        inputs, targets, weights = keras.utils.unpack_x_y_sample_weight(data)
+        # Only JAX passes the values of the variables.
+        if not state or len(targets[0].shape) == 2:
+            return super().train_step(*args)
+        # Several windows, along the second axis: a call takes the host as long
+        # for one. Along the first axis, each is contiguous.
+        inputs, targets = keras.tree.map_structure(
+            lambda x: ops.moveaxis(x, 1, 0), (inputs, targets)
+        )
+        train = super().train_step
+
+        def train_on_next(i, carry):
+            state, losses = carry
+            window = keras.tree.map_structure(lambda x: x[i], (inputs, targets))
+            logs, state = train(state, (*window, weights))
+            loss = ops.reshape(logs["window_loss"], (1,))
+            return state, ops.slice_update(losses, (i,), loss)
+
+        # The other windows are missing.
+        number = ops.sum(ops.cast(targets[0][:, 0, 0] >= 0, "int32"))
+        losses = ops.zeros(targets[0].shape[:1])
+        state, losses = ops.fori_loop(
+            0, number, train_on_next, (*state, losses)
+        )
+        return {"window_loss": losses}, state
 
     def compute_loss(
         self, x=None, y=None, y_pred=None, sample_weight=None, training=True

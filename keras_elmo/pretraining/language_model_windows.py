@@ -9,10 +9,10 @@ from typing import Any
 from keras_elmo.checks import check_integer
 from keras_elmo.files.atomic import explain_full_temporary_folder
 from keras_elmo.pretraining.corpus_shards import find_shards
-from keras_elmo.pretraining.numbered_text import character_ids
 from keras_elmo.pretraining.numbered_text import number_text
 from keras_elmo.pretraining.numbered_text import open_numbered_text
 from keras_elmo.pretraining.text_windows import training_windows
+from keras_elmo.pretraining.window_batches import WindowBatches
 from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.vocabulary import Vocabulary
 
@@ -40,10 +40,13 @@ class LanguageModelWindows:
         seed: Integer, random seed of the order.
 
     Yields:
-        `(inputs, targets)`. The inputs are a pair of int32 arrays, forward and
-        backward: character ids `(batch_size, unroll_steps,
-        max_characters_per_token)`. The targets are a pair of int32 arrays
-        `(batch_size, unroll_steps)`, vocabulary indices.
+        `(inputs, targets)`. The inputs are three integer arrays: the character
+        ids of the window's distinct words, `(words, max_characters_per_token)`,
+        and for each direction, forward first, the index of each word in them,
+        `(batch_size, unroll_steps)`. All windows have the same number of
+        `words`: as many as a window can have, of which the last ones are
+        padding. The targets are a pair of int32 arrays `(batch_size,
+        unroll_steps)`, vocabulary indices.
 
     Raises:
         FileNotFoundError: If a file does not exist.
@@ -56,9 +59,11 @@ class LanguageModelWindows:
     ...     _ = file.write("a b\\nc\\n")
     >>> words = ["<S>", "</S>", "<UNK>", "a", "b"]
     >>> windows = LanguageModelWindows("shard.txt", words, 1, 5)
-    >>> (forward, backward), targets = next(iter(windows))
-    >>> forward.shape, targets[0].shape
-    ((1, 5, 50), (1, 5))
+    >>> (characters, forward, backward), targets = next(iter(windows))
+    >>> characters.shape, forward.shape, targets[0].shape
+    ((64, 50), (1, 5), (1, 5))
+    >>> characters[forward].shape
+    (1, 5, 50)
     """
 
     def __init__(
@@ -89,13 +94,11 @@ class LanguageModelWindows:
             reading, _ = number_text(find_shards(paths), file)
             text = open_numbered_text(file, reading)
         indexer = ByteIndexer(max_characters_per_token)
-        self._characters = character_ids(text.words, indexer)
-        self._targets = self.vocabulary.ids(text.words)
+        self._batches = WindowBatches(text.words, indexer, self.vocabulary)
+        # On TensorFlow, `fit` needs a fixed size.
+        self._num_words = self._batches.most_words(batch_size, unroll_steps)
         self._windows = training_windows(text, batch_size, unroll_steps, seed)
 
     def __iter__(self) -> Iterator[tuple[Any, Any]]:
         for window in self._windows:
-            yield (
-                tuple(self._characters[window.inputs].astype("int32")),
-                tuple(self._targets[window.targets]),
-            )
+            yield self._batches.join([window], num_words=self._num_words)

@@ -73,8 +73,8 @@ def pretrain(
         ValueError: If an argument is not as above, or if the training in
             `output` has other settings, another text or another initial model;
             if no training wrote the files in `output`; or as for
-            `Training.run`; or if a file of `heldout` has the text of a shard.
-        OSError: As for `Training.run`.
+            `Training.fit`; or if a file of `heldout` has the text of a shard.
+        OSError: As for `Training.fit`.
     """
     shards = find_shards(text)
     held_out_files = [] if heldout is None else find_shards(heldout)
@@ -153,9 +153,7 @@ def pretrain(
                 settings, len(text.numbers), rows, bool(initial)
             )
             with report.working("building the model"):
-                trainer = make_trainer(
-                    make_model, text.words, settings, rows, plan.total
-                )
+                trainer = make_trainer(make_model, settings, rows, plan.total)
             # An old training is discarded only now, after all checks.
             if not resumes:
                 folder.begin(start, reading, words)
@@ -163,7 +161,7 @@ def pretrain(
             trainer, words, text, folder, plan, sentences, report
         )
         del text  # Its words take memory.
-        training.run()
+        training.fit()
     return training
 
 

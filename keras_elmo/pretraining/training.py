@@ -11,6 +11,7 @@ from keras import ops
 
 from keras_elmo.checks import argument_name
 from keras_elmo.ops.backends import backend
+from keras_elmo.pretraining.language_model_trainer import LanguageModelTrainer
 from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
@@ -19,8 +20,7 @@ from keras_elmo.pretraining.training_state import Progress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import state_variables
 from keras_elmo.pretraining.training_state import write_training_state
-from keras_elmo.pretraining.word_trainer import WindowBatches
-from keras_elmo.pretraining.word_trainer import WordTrainer
+from keras_elmo.pretraining.window_batches import WindowBatches
 from keras_elmo.stop_request import StopRequest
 
 # The windows of a call on JAX, where the host takes longer to begin a call than
@@ -30,22 +30,21 @@ _WINDOWS_AT_ONCE = 8
 _MUCH_WORK = 10**10
 
 
-def make_trainer(make_model, words, settings, rows, total_steps):
-    """Makes a compiled `WordTrainer`.
+def make_trainer(make_model, settings, rows, total_steps):
+    """Makes a compiled `LanguageModelTrainer`.
 
     Its initial values depend on the seed alone, which becomes that of Python's
     `random`, too.
 
     Args:
         make_model: Function that returns the built language model.
-        words: As for `WordTrainer`.
         settings: The `Settings`.
         rows: Integer, the number of rows in a window.
         total_steps: Integer, the number of steps of the training.
     """
     random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
     model, seed = make_model(), settings.seed % 2**31
-    trainer = WordTrainer(model, words, rows, settings.reset_rate, seed)
+    trainer = LanguageModelTrainer(model, rows, settings.reset_rate, seed)
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)
@@ -91,8 +90,8 @@ class Training(keras.callbacks.Callback):
         self._report = report
         self._stop = StopRequest(report.stopping)
         self._at_once = _windows_at_once(trainer, plan.tokens_per_step)
-        targets = vocabulary.ids(text.words)
-        self._batches = WindowBatches(targets, self._at_once)
+        indexer = trainer.language_model.token_encoder.indexer
+        self._batches = WindowBatches(text.words, indexer, vocabulary)
         # Of the calls that may still be running.
         self._losses: collections.deque = collections.deque()
         if folder.has_state:
@@ -110,7 +109,7 @@ class Training(keras.callbacks.Callback):
             patience is not None and progress.evaluations_since_best >= patience
         )
 
-    def run(self):
+    def fit(self):
         """Trains until all steps are done, or until it is told to stop.
 
         The first Ctrl-C (SIGINT) or SIGTERM ends training after the current
@@ -149,7 +148,8 @@ class Training(keras.callbacks.Callback):
         )
         while step < plan.total:
             number = self._next_steps(step)
-            yield self._batches.join(list(itertools.islice(windows, number)))
+            joined = list(itertools.islice(windows, number))
+            yield self._batches.join(joined, self._at_once)
             step += number
 
     def _next_steps(self, step):

@@ -170,6 +170,9 @@ class TrainingFolder:
             ValueError: If something has changed, or the record is corrupt.
         """
         record = self._record.read()
+        old, new = record["settings"].get("initial"), start.get("initial")
+        if old and new and old[1] == new[1]:  # It may have another name.
+            start = {**start, "initial": old}
         self._record.check(record["settings"], start)
         reading = Reading(**record["corpus"])
         new = [[os.path.basename(path), file_digest(path)] for path in shards]

@@ -97,11 +97,10 @@ def read_training_state(path, model):
 
 def state_variables(model):
     """Returns the variables to be saved by key, in a fixed order."""
-    frozen, optimizer = model.non_trainable_variables, model.optimizer.variables
+    optimizer = model.optimizer.variables
     groups = {
         "model": model.trainable_variables,
-        # Not the characters of the words, which are those of the text.
-        "state": [v for v in frozen if v is not model.characters],
+        "state": model.non_trainable_variables,
         # A resumed training may have another learning rate.
         "optimizer": [v for v in optimizer if v.name != "learning_rate"],
     }

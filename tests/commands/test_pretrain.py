@@ -23,7 +23,7 @@ from small_models import ENGLISH_TINY
 from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.main import make_parser
-from keras_elmo.commands.pretrain_reports import TrainingProgress
+from keras_elmo.commands.pretrain_reports import TrainingDisplay
 from keras_elmo.commands.pretrain_settings import make_settings
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.models.find_model import find_model
@@ -112,7 +112,7 @@ def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
     assert "step 6: held-out" in pretrain(*heldout, "--steps", 6).err
 
 
-class Interrupting(TrainingProgress):
+class Interrupting(TrainingDisplay):
     answered = threading.Event()
 
     def stepped(self, step, loss):
@@ -129,7 +129,7 @@ class Interrupting(TrainingProgress):
 @pytest.mark.exhaustive
 def test_an_interrupted_training_is_resumed(pretrain, monkeypatch):
     with monkeypatch.context() as patch:
-        patch.setattr(pretrain_reports, "TrainingProgress", Interrupting)
+        patch.setattr(pretrain_reports, "TrainingDisplay", Interrupting)
         shown = pretrain("--steps", 6, status=130)
     assert shown.err.splitlines()[-2:] == [
         "stopping after this step, with a checkpoint; a second Ctrl-C stops at "
@@ -179,7 +179,7 @@ def test_files_and_flags_are_passed_on(show, fails):
     flags = ["--from", model, "--new-softmax", "--restart", *HELDOUT]
     passed, _ = show(*flags, "--vocabulary", "words")
     assert passed.pop("initial").path == model
-    assert isinstance(passed.pop("report"), TrainingProgress)
+    assert isinstance(passed.pop("report"), TrainingDisplay)
     files = {"heldout": ["heldout.txt"], "vocabulary": "words"}
     others = {"min_count": 3, "new_softmax": True, "restart": True}
     assert passed == {**files, **others}
@@ -312,7 +312,7 @@ def test_settings_of_the_model_to_start_from():
 def test_lines_from_time_to_time(clock, capsys):
     """Steps of five seconds, and a slow evaluation."""
     with ProgressDisplay() as progress:
-        report = TrainingProgress(progress)
+        report = TrainingDisplay(progress)
         report.counted(0, 0, 0.0)
         clock.now += 11
         report.counted(20_000, 300_000, 0.5)

@@ -153,8 +153,8 @@ def compiled_once(kept=None):
     """
     kept = {} if kept is None else kept
 
-    def make_trainer(make_model, text_words, settings, rows, total_steps):
-        new = real_trainer(make_model, text_words, settings, rows, total_steps)
+    def make_trainer(make_model, settings, rows, total_steps):
+        new = real_trainer(make_model, settings, rows, total_steps)
         values = dataclasses.asdict(settings)
         # These are stored in a variable, or not at all.
         left_out = [*PLAN, "patience"]
@@ -162,7 +162,7 @@ def compiled_once(kept=None):
             left_out += ["learning_rate", "steps", "epochs"]
         for name in left_out:
             del values[name]
-        words = new.language_model.vocabulary_size, len(text_words)
+        words = new.language_model.vocabulary_size
         key = (json.dumps(values), rows, words)
         old = kept.setdefault(key, new)
         if old is not new:

@@ -38,8 +38,11 @@ def test_windows_are_those_of_a_training_encoded(corpus):
     # Another iteration goes on where the last one stopped.
     found = [*itertools.islice(windows, 10), *itertools.islice(windows, 20)]
     for (inputs, targets), window in zip(found, expected):
-        inputs, targets = np.array(inputs), np.array(targets)
-        assert inputs.dtype == targets.dtype == "int32"
+        ids, *indices = inputs
+        # `fit` on TensorFlow needs equal shapes.
+        assert ids.shape == (64, 8)
+        inputs, targets = ids[np.array(indices)], np.array(targets)
+        assert targets.shape == (2, ROWS, STEPS)
         for place in np.ndindex(2, ROWS, STEPS):
             word = text.words[window.inputs[place]]
             ids = batch_to_ids([[word]], 8)[0, 0]

@@ -78,6 +78,15 @@ def test_other_settings_are_refused(begun, shards):
     ) == [("seed", "0", "1"), ("dropout", "0.1", "None"), ("a", "None", "1")]
 
 
+def test_a_model_to_start_from_may_have_another_name(begun, shards):
+    start = {**START, "initial": ["a", "digest of a"]}
+    begun.begin(start, read(shards), VOCABULARY)
+    begun.resume({**start, "initial": ["b", "digest of a"]}, shards)
+    for other in (["a", "digest of b"], None):
+        with pytest.raises(ValueError, match="the `initial` that it"):
+            begun.resume({**start, "initial": other}, shards)
+
+
 def test_other_shards_are_refused(begun, shards):
     told = r"order differs: 'b\.txt\.gz' is where 'a\.txt' was\. To start over"
     with pytest.raises(ValueError, match=told):

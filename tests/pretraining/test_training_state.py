@@ -31,15 +31,11 @@ def make_model(**settings):
             BidirectionalLanguageModel, OPTIONS, 30, settings.dtype
         )
 
-    return make_trainer(
-        make, [b"a"] * 7, settings, settings.batch_size, total_steps=10
-    )
+    return make_trainer(make, settings, settings.batch_size, total_steps=10)
 
 
 def variables_of(model):
-    # The words are those of the text, and not part of the state.
-    found = [*model.variables, *model.optimizer.variables]
-    return [v for v in found if v is not model.characters]
+    return [*model.variables, *model.optimizer.variables]
 
 
 def fill(model, seed=0):
