@@ -36,6 +36,8 @@ def run(arguments):
             raise ValueError("--weights needs an options file as MODEL.")
         _list_models()
         return
+    # The classes of a language model are known to Keras once they are imported.
+    import keras_elmo.pretraining.language_model_trainer  # noqa: F401
     from keras_elmo.layers.elmo_layer import ElmoLayer
     from keras_elmo.models.find_model import find_model
 

@@ -62,7 +62,8 @@ class KerasFile(FoundModel):
             raise ValueError(
                 "A .keras file must be made of layers of Keras and keras_elmo: "
                 "for custom layers, call `keras_elmo.export_saved_model` in "
-                "Python code that imports them. "
+                "Python code that imports them, and before you load a language "
+                "model, import `keras_elmo.BidirectionalLanguageModel`. "
                 f"Received: '{self.path}'. {error}"
             ) from error
         except Exception as error:  # Keras raises errors of every kind.

@@ -159,10 +159,10 @@ def test_a_damaged_file_is_told_before_it_spreads(output, damage):
 
 def test_another_text_is_refused(output):
     break_off(output)
-    *start, (text, tokens) = make_sentences(4)
+    *start, last = make_sentences(4)
     for rest in (
-        [Sentence("other", tokens), *make_sentences()[4:]],
-        [Sentence(text, ["w3.0 w3.1", "w3.2"]), *make_sentences()[4:]],
+        [Sentence("other", last.tokens), *make_sentences()[4:]],
+        [Sentence(last.text, ["w3.0 w3.1", "w3.2"]), *make_sentences()[4:]],
         [],
     ):
         told = rf"sentences must be those.*{output}.parts.*`restart=True`"
