@@ -88,7 +88,9 @@ def read_columns(file, column=None, word_column=None, keep_columns=False):
         kept = keep_columns and [columns.with_label_last(x) for _, x in rows]
         sentences.append(Sentence("", words, (), tags, lines, kept or ()))
         if len(sample) < _SAMPLE:
-            sample.append(rows)
+            # The others may be comments after all.
+            some = [x for x in rows if not _is_marked(x)]
+            sample += [some] if some else []
     others = columns.check(sentences, sample)
     said = [f"words in column {columns.word_column}"]
     said.append(f"labels in column {columns.column}")
@@ -155,13 +157,13 @@ class Columns:
         self._are_given = column is not None, word_column is not None
         # If each line ends in a tab, it is no column.
         used = max(i for i, x in enumerate(row, start=1) if x.strip())
-        self._width = len(row) if column else used
         self._has_names = sum(map(bool, map(_NAME.fullmatch, row))) > 1
         self.column, self.word_column = column or used, word_column or form
+        self._width = max(used, self.column, self.word_column)
         for name in ("column", "word_column"):
-            if getattr(self, name) > self._width:
+            if getattr(self, name) > len(row):
                 self._fail(f"{argument_name(name)} must be one of its columns")
-        if self._width == 1:
+        if used == 1:
             self._fail(
                 "expected a word and its label, separated by a tab or a space. "
                 "If there are no labels, use keras-elmo tag, which takes a "
@@ -210,7 +212,8 @@ class Columns:
 
     def _may_be_word(self, row):
         """Whether a row that begins with # may have a word and its label."""
-        has_all = self._fits(row) and row[self.column - 1].strip()
+        is_alike = len(row) == len(self._first[1])
+        has_all = is_alike and row[self.column - 1].strip()
         return has_all and row[2:3] != ["="]  # As in "# text = A comment".
 
     def _is_known(self, row):
@@ -226,10 +229,6 @@ class Columns:
         rows = (_divide(x)[1] for x in self._blocks())
         return {*_flat(self.pick(x)[1] for x in rows)}
 
-    def _fits(self, row):
-        rest = row[self._width :]
-        return len(row) >= self._width and not any(map(str.strip, rest))
-
     def pick(self, rows):
         """Returns the words and the labels of rows, without white space.
 
@@ -238,9 +237,8 @@ class Columns:
                 the two.
         """
         if {len(row) for _, row in rows} != {self._width}:
-            for row in rows:
-                if not self._fits(row[1]):
-                    self._fail_to_fit(row)
+            for line, row in rows:
+                self._check_number(line, row)
         i, j = self.word_column - 1, self.column - 1
         words, tags = [row[i] for _, row in rows], [row[j] for _, row in rows]
         text = "".join(words + tags)
@@ -259,20 +257,28 @@ class Columns:
 
     def with_label_last(self, row):
         """Returns the columns of a row, with `_` for an empty one."""
-        row = [x.strip() or "_" for x in row[: self._width]]
+        size = len(row) if self._are_given[0] else self._width
+        row = [x.strip() or "_" for x in row[:size]]
         label = row.pop(self.column - 1)
         return [*row, label]
 
-    def _fail_to_fit(self, row):
-        (line, first), how = self._first, ""
+    def _check_number(self, line, row):
+        """Raises `ValueError` if a row has other columns than the first."""
+        first_line, first = self._first
+        if len(row) == len(first) and self._are_given[0]:
+            return
+        rest = row[self._width :]
+        if len(row) >= self._width and not any(map(str.strip, rest)):
+            return
+        how = ""
         if self._has_names:
             how = ", which may be a header. If it is, remove it"
-        elif _is_marked(row):
+        elif row[0].startswith("#"):
             how = ". If it is a comment, move it to the start of a sentence"
-        elif len([*filter(None, row[1])]) == len([*filter(None, first)]):
+        elif len([*filter(None, row)]) == len([*filter(None, first)]):
             how = ". Write one tab between columns: tr -s '\\t' < OLD > NEW"
-        what = f"expected {self._width} columns, as in line {line}"
-        self._fail(f"{what}{how}", row)
+        what = f"expected {self._width} columns, as in line {first_line}"
+        self._fail(f"{what}{how}", (line, row))
 
     def check(self, sentences, sample):
         """Raises `ValueError` if a column has something else.

@@ -22,6 +22,7 @@ TAGS = [
     ["O", "B-ORG", "I-ORG", "O", "B-LOC", "O"],
     ["O"],
 ]
+OFFSETS = "start_offset", "end_offset"
 SPANS = [[0, 7, "PER"], [18, 28, "ORG"], [32, 36, "LOC"]]
 
 
@@ -50,8 +51,6 @@ def test_sentences_with_words_and_tags(tmp_path):
     found = read_labelled(write(tmp_path, empty, *ROWS, "", empty))
     assert (found.words, found.tags) == (WORDS, TAGS)
     assert found.line_of("B-LOC") == 3
-    row = {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]}
-    assert read_labelled(write(tmp_path, row)).tags == TAGS
 
 
 def test_words_of_raw_text():
@@ -78,20 +77,25 @@ def test_bad_arguments_of_tokenize():
 
 
 @pytest.mark.parametrize(
-    "spans",
+    "row",
     [
-        {"label": SPANS},
-        {"labels": SPANS[::-1] + SPANS[:1]},
-        {"entities": SPANS},
-        {"entities": objects("start_offset", "end_offset", "label")},
-        {"spans": objects("start", "end", "label"), "label": "NEWS"},
-        {"spans": None, "entities": [], "label": SPANS},
-        {"spans": objects("start", "end", "label"), "answer": "accept"},
+        {"text": TEXT, "label": SPANS},
+        {"text": TEXT, "labels": SPANS[::-1] + SPANS[:1]},
+        {"text": TEXT, "entities": SPANS},
+        {"text": TEXT, "entities": objects(*OFFSETS, "label")},
+        {"text": TEXT, "spans": objects("start", "end", "label"), "label": "X"},
+        {"text": TEXT, "spans": None, "entities": [], "label": SPANS},
+        {
+            "text": TEXT,
+            "spans": objects("start", "end", "label"),
+            "answer": "accept",
+        },
+        {"id": 1, "data": TEXT, "label": SPANS},  # Of older doccano.
+        {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]},
     ],
 )
-def test_what_tools_write(tmp_path, spans):
-    path = write(tmp_path, {"text": TEXT, **spans}, name="a.jsonl.gz")
-    found = read_labelled(path)
+def test_what_tools_write(tmp_path, row):
+    found = read_labelled(write(tmp_path, row, name="a.jsonl.gz"))
     assert (found.words, found.tags) == (WORDS, TAGS)
     for x in found.sentences:
         assert x.lines == [1] * len(x.tokens)
@@ -155,11 +159,6 @@ def test_words_and_labels_of_hugging_face(tmp_path, names):
     told = f"names of the labels in `{names[1]}`, .*features"
     with pytest.raises(ValueError, match=told):
         read_labelled(write(tmp_path, numbers))
-
-
-def test_the_text_of_older_exports_of_doccano(tmp_path):
-    path = write(tmp_path, {"id": 1, "data": TEXT, "label": SPANS})
-    assert read_labelled(path).tags == TAGS
 
 
 def test_answers_about_single_spans_are_told(tmp_path):
