@@ -2,6 +2,7 @@
 
 import collections
 import functools
+import io
 import itertools
 import re
 import warnings
@@ -140,7 +141,10 @@ class Columns:
     def __init__(self, file, column, word_column):
         check_integer("column", column, 1, optional=True)
         check_integer("word_column", word_column, 1, optional=True)
-        self._path, self._lines = file.path, [*file.lines()]
+        # It is read more than once, and takes less memory than all its rows.
+        text = io.BytesIO()
+        text.writelines(file.byte_lines())
+        self._path, self._text = file.path, text.getvalue()
         self.comments = set()
         form = 1
         if file.kind.format == "conllu":
@@ -189,7 +193,8 @@ class Columns:
 
     def _blocks(self):
         """Returns an iterator of lists of rows, between empty lines."""
-        return filter(None, conllu.blocks_of_rows(self._lines, self._parse))
+        lines = map(bytes.decode, io.BytesIO(self._text))
+        return filter(None, conllu.blocks_of_rows(lines, self._parse))
 
     def without_comments(self):
         """Yields the rows of each sentence, without comments before it."""
