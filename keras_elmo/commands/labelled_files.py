@@ -105,15 +105,16 @@ def check_known(text, scheme, known, known_scheme):
             f"entities, as the tagger has. {_PREFIXES}. Received: {label!r}"
         )
     known = {*map(kind, known)}
-    found = {kind(label): label for label in reversed(counts)}
-    unknown = {x: text.line_of(found[x]) for x in [*found][::-1]}
-    unknown = {x: line for x, line in unknown.items() if x not in known}
-    said = (
-        f"'{text.path}' has labels that the tagger cannot predict: "
-        + _shown(f"{x!r} (line {line:,})" for x, line in unknown.items())
-    )
+    unknown = {}
+    for label in counts:
+        if kind(label) not in known:
+            unknown.setdefault(kind(label), text.line_of(label))
     if known and unknown:
-        if not {*found} & known - {"O"}:
+        said = (
+            f"'{text.path}' has labels that the tagger cannot predict: "
+            + _shown(f"{x!r} (line {line:,})" for x, line in unknown.items())
+        )
+        if not {*map(kind, counts)} & known - {"O"}:
             raise ValueError(f"{said}. It knows only {_shown(sorted(known))}")
         warnings.warn(f"{said}.", stacklevel=2)
 

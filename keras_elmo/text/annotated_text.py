@@ -2,6 +2,8 @@
 
 import bisect
 import collections
+import contextlib
+import functools
 import itertools
 import json
 import operator
@@ -25,37 +27,33 @@ _TAGS = "tags", "ner_tags", "ner", "labels"
 _ERRORS = ValueError, TypeError, LookupError, AttributeError, StopIteration
 # Spans that cut words, of more than half of which the counting is wrong.
 _FEW = 2
+# Ways to count, the right one first: how much a character counts, and what is
+# added to the number of those before a word, and of those before its end.
+_COUNTINGS = {
+    "from 0": (lambda _: 1, 0, 0),
+    "in UTF-16, as JavaScript does, where an emoji counts twice. In Python, "
+    "len(text.encode('utf-16-le')[:2 * start].decode('utf-16-le')) is the "
+    "number of code points": (lambda x: 1 + (x > "\uffff"), 0, 0),
+    "in bytes. In Python, len(text.encode()[:start].decode()) is the number of "
+    "code points": (lambda x: len(x.encode()), 0, 0),
+    "with \\r\\n as one character": (lambda x: x != "\r", 0, 0),
+    "from 1": (lambda _: 1, 1, 1),
+    "from 1, and end is the last character": (lambda _: 1, 1, 0),
+    "from 0, and end is the last character": (lambda _: 1, 0, -1),
+}
+
+
+class _Unexpected(ValueError):
+    """Says what was expected of a line."""
 
 
 class _Cut(NamedTuple):
-    """A span that cuts a word, or ends beyond its text."""
+    """A span that cuts words, or ends beyond its text."""
 
-    line: int
-    text: str
-    start: int
-    end: int
-    label: str
-    whole: str
-    """The words that it cuts; `""` if there are none"""
-
-    def __str__(self):
-        span = f"{self.text[self.start : self.end]!r} ({self.label})"
-        if not self.whole:
-            span = f"[{self.start}, {self.end}, {self.label!r}]"
-            end = f"ends beyond the {len(self.text)} characters of its text"
-            return f"line {self.line}: the span {span} {end}"
-        return f"line {self.line}: the span {span} cuts words of {self.whole!r}"
-
-    def is_whole_in_utf16(self):
-        """Whether it has whole words if it is counted in UTF-16."""
-        units = self.text.encode("utf-16-le")
-        if len(units) == 2 * len(self.text) or 2 * self.end > len(units):
-            return False
-        parts = units[: 2 * self.start], units[2 * self.start : 2 * self.end]
-        before, span = (x.decode("utf-16-le", "replace") for x in parts)
-        after = self.text[len(before) + len(span) :]
-        edges = before[-1:] + span[:1], span[-1:] + after[:1]
-        return span == span.strip() and not any(map(_joins_letters, edges))
+    message: str
+    size: int
+    words: str
+    """The words that it cuts; `""` if it ends beyond"""
 
 
 def read_annotated(file, language="en"):
@@ -83,131 +81,105 @@ def read_annotated(file, language="en"):
     lines = [(number, line) for number, line in lines if line.strip()]
     names = _names_of_words(lines[0][1]) if lines else None
     if names:
-        found = _read_tagged(file.path, lines, names)
+        parse = functools.partial(_parse_words, names)
+        expected = f"`{names[0]}` and as many `{names[1]}`, lists of strings, "
+        expected += f"as in line {lines[0][0]}"
     else:
-        found = _read_spans(file.path, lines, language)
-    if not found[0]:
+        parse = _parse_spans
+        expected = (
+            "a `text` and its spans, in `label`, `labels`, `entities` or "
+            "`spans`: lists [start, end, type] or objects with start, end and "
+            "label; or one with `words` and `tags`"
+        )
+    examples = []
+    for number, line in lines:
+        try:
+            examples.append((number, *parse(json.loads(line))))
+        except _ERRORS as error:
+            what = f"a JSON object with {expected}"
+            if isinstance(error, _Unexpected):
+                what = str(error)
+            raise ValueError(
+                f"'{file.path}', line {number}: expected {what}. "
+                f"Received: {line.decode().strip()[:200]!r}"
+            ) from error
+    if names:
+        reading = [f"their `{names[0]}` and `{names[1]}`"]
+        sentences = [
+            Sentence(" ".join(words), words, (), tags, [number] * len(words))
+            for number, words, tags in examples
+            if words
+        ]
+    else:
+        reading = [f"spaCy's rules ({language})"]
+        accepted = [x for x in examples if x[2] is not None]
+        if left_out := len(examples) - len(accepted):
+            reading.append(
+                f"{left_out:,} texts that were not accepted left out"
+            )
+        if _are_single(lines, accepted):
+            warnings.warn(
+                f"'{file.path}' seems to have answers about single spans, as "
+                "Prodigy's recipe ner.teach asks for, so that all other "
+                "entities of a text become O. Merge them first, with the "
+                "recipe ner.silver-to-gold.",
+                stacklevel=3,
+            )
+        sentences = _tagged(file.path, accepted, language)
+    if not sentences:
         raise ValueError(f"'{file.path}' contains no sentences.")
-    return found
+    return sentences, reading
 
 
 def _names_of_words(line):
     """Returns the names of a line's words and labels, or `None`."""
-    try:
+    with contextlib.suppress(*_ERRORS):
         example = json.loads(line)
         for names in itertools.product(_WORDS, _TAGS):
             words, tags = map(example.get, names)
-            is_right = type(words) is type(tags) is list
-            kinds = {*map(type, tags)} if is_right else {dict}
-            if kinds <= {str, int} and len(words) == len(tags):
+            if _are_pairs(words, tags) and {*map(type, tags)} <= {str, int}:
                 return names
-    except _ERRORS:
-        pass
     return None
 
 
-def _read_tagged(path, lines, names):
-    """Returns sentences that are given as words and labels."""
-    sentences = []
-    for number, line in lines:
-        try:
-            example = json.loads(line)
-            words, tags = (example[name] for name in names)
-            pairs = [*zip(words, tags, strict=True)]
-            is_right = type(words) is type(tags) is list
-        except _ERRORS:
-            pairs, is_right = [], False
-        if is_right and pairs and {*map(type, tags)} == {int}:
-            raise ValueError(
-                f"'{path}', line {number}: `{names[1]}` are numbers. Write "
-                "their names instead; in Hugging Face's datasets, these are "
-                f"dataset.features['{names[1]}'].feature.names"
-            )
-        if not is_right or not all(
-            type(x) is str and x.strip() for pair in pairs for x in pair
-        ):
-            raise ValueError(
-                f"'{path}', line {number}: expected a JSON object with "
-                f"`{names[0]}` and as many `{names[1]}`, lists of strings, as "
-                f"in line {lines[0][0]}. "
-                f"Received: {line.decode().strip()[:200]!r}"
-            )
-        if pairs:
-            text = " ".join(words)
-            places = [number] * len(words)
-            sentences.append(Sentence(text, words, (), tags, places))
-    return sentences, [f"their `{names[0]}` and `{names[1]}`"]
+def _are_pairs(words, tags):
+    return type(words) is type(tags) is list and len(words) == len(tags)
 
 
-def _read_spans(path, lines, language):
-    """Returns the sentences of texts with spans of characters."""
-    examples = [
-        (number, *_parse(f"'{path}', line {number}", line))
-        for number, line in lines
-    ]
-    reading = [f"spaCy's rules ({language})"]
-    accepted = [x for x in examples if x[2] is not None]
-    if left_out := len(examples) - len(accepted):
-        reading.append(f"{left_out:,} texts that were not accepted left out")
-    _check_types(path, {x[2] for *_, spans in accepted for x in spans})
-    if _are_single(lines, accepted):
-        warnings.warn(
-            f"'{path}' seems to have answers about single spans, as Prodigy's "
-            "recipe ner.teach asks for, so that all other entities of a text "
-            "become O. Merge them first, with the recipe ner.silver-to-gold.",
-            stacklevel=4,
+def _parse_words(names, example):
+    """Returns the words and labels of a line."""
+    words, tags = (example[name] for name in names)
+    if tags and {*map(type, tags)} == {int}:
+        raise _Unexpected(
+            f"the names of the labels in `{names[1]}`, and not their numbers. "
+            "In Hugging Face's datasets, they are "
+            f"dataset.features['{names[1]}'].feature.names"
         )
-    sentences, cut = [], []
-    texts = raw_sentences((text for _, text, _ in accepted), language)
-    for (number, text, spans), parts in zip(accepted, texts):
-        words = [*itertools.chain.from_iterable(x.tokens for x in parts)]
-        starts = [*itertools.chain.from_iterable(x.starts for x in parts)]
-        whole = Sentence(text, words, starts)
-        tags = _tags(path, number, whole, spans, cut)
-        ends = itertools.accumulate(len(x.tokens) for x in parts)
-        # After the last word, a sentence ends in any case.
-        ends = [i for i in ends if not tags[i:] or tags[i][0] != "I"]
-        for i, j in itertools.pairwise([0, *ends]):
-            parts = words[i:j], starts[i:j], tags[i:j], [number] * (j - i)
-            sentences.append(Sentence(text, *parts))
-    if cut:
-        _check_cut(path, cut, sum(len(spans) for *_, spans in accepted))
-    return sentences, reading
+    if not _are_pairs(words, tags) or not all(map(str.strip, words + tags)):
+        raise ValueError
+    return words, tags
 
 
-def _parse(where, line):
+def _parse_spans(example):
     """Returns a text and its spans, or `None` if it was not accepted."""
-    try:
-        example = json.loads(line)
-        text = next(example[name] for name in _TEXT if name in example)
-        text.encode()  # It may have half of a surrogate pair.
-        is_accepted = example.get("answer", "accept") == "accept"
-        if "answer" in example:  # Prodigy leaves `spans` out if there are none.
-            example = {"spans": example.get("spans")}
-        lists = [example[name] or () for name in _SPANS if name in example]
-        # Prodigy has the `label` of a whole text beside its spans.
-        filled = [x for x in lists if x and (type(x) is list or x is lists[0])]
-        spans = (filled or lists)[0]
-        spans = [*dict.fromkeys(map(_parse_span, spans))]
-        bad = [x for x in spans if not 0 <= x[0] < x[1]]
-    except _ERRORS as error:
-        raise ValueError(
-            f"{where}: expected a JSON object with a `text` and its spans, in "
-            "`label`, `labels`, `entities` or `spans`: lists [start, end, type]"
-            " or objects with start, end and label; or one with `words` and "
-            "`tags`. "
-            f"Received: {line.decode().strip()[:200]!r}"
-        ) from error
+    text = next(example[name] for name in _TEXT if name in example)
+    text.encode()  # It may have half of a surrogate pair.
+    is_accepted = example.get("answer", "accept") == "accept"
+    if "answer" in example:  # Prodigy leaves `spans` out if there are none.
+        example = {"spans": example.get("spans")}
+    lists = [example[name] or () for name in _SPANS if name in example]
+    # Prodigy has the `label` of a whole text beside its spans.
+    filled = [x for x in lists if x and (type(x) is list or x is lists[0])]
     if len(filled) > 1:
-        raise ValueError(
-            f"{where}: expected the spans of a text in one list, and found "
-            f"{len(filled)} that have some. Keep the right one. "
-            f"Received: {line.decode().strip()[:200]!r}"
+        raise _Unexpected(
+            "the spans of a text in one list, and found "
+            f"{len(filled)} that have some. Keep the right one"
         )
-    if bad:
-        raise ValueError(
-            f"{where}: expected spans with 0 <= start < end <= {len(text)}, the"
-            f" characters of the text. Received: {bad[0]}"
+    spans = [*dict.fromkeys(map(_parse_span, (filled or lists)[0]))]
+    if bad := [x for x in spans if not 0 <= x[0] < x[1]]:
+        raise _Unexpected(
+            f"spans with 0 <= start < end <= {len(text)}, the characters of "
+            f"the text, and found {bad[0]}"
         )
     return text, spans if is_accepted else None
 
@@ -247,6 +219,39 @@ def _are_single(lines, accepted):
     return are_single and any(len(x) > 1 for x in spans_of.values())
 
 
+def _tagged(path, examples, language):
+    """Returns the sentences of texts with spans.
+
+    Args:
+        path: The file's name in messages.
+        examples: List of `(line, text, spans)`.
+        language: As for `tokenize`.
+    """
+    _check_types(path, {x[2] for *_, spans in examples for x in spans})
+    sentences, texts, cut = [], [], []
+    divided = raw_sentences((text for _, text, _ in examples), language)
+    for (number, text, spans), parts in zip(examples, divided):
+        words = [*itertools.chain.from_iterable(x.tokens for x in parts)]
+        starts = [*itertools.chain.from_iterable(x.starts for x in parts)]
+        whole = Sentence(text, words, starts)
+        texts.append((whole, spans))
+        tags = _tags(path, number, whole, spans, cut)
+        ends = itertools.accumulate(len(x.tokens) for x in parts)
+        # After the last word, a sentence ends in any case.
+        ends = [i for i in ends if not tags[i:] or tags[i][0] != "I"]
+        for i, j in itertools.pairwise([0, *ends]):
+            parts = words[i:j], starts[i:j], tags[i:j], [number] * (j - i)
+            sentences.append(Sentence(text, *parts))
+    if cut:
+        _check_cut(path, cut, texts)
+    return sentences
+
+
+def _ends(sentence):
+    pairs = zip(sentence.starts, sentence.tokens)
+    return [start + len(token) for start, token in pairs]
+
+
 def _tags(path, number, whole, spans, cut):
     """Returns the tags of a text's words; adds `_Cut`s to a list.
 
@@ -257,68 +262,76 @@ def _tags(path, number, whole, spans, cut):
         spans: Its spans.
         cut: The list.
     """
-    text, starts = whole.text, whole.starts
-    ends = [start + len(word) for start, word in zip(starts, whole.tokens)]
+    text, starts, ends = whole.text, whole.starts, _ends(whole)
     tags = ["O"] * len(starts)
     for start, end, label in spans:
+        where = f"line {number}: the span"
         if end > len(text):
-            cut.append(_Cut(number, text, start, end, label, ""))
+            what = f"{where} {[start, end, label]} ends beyond the {len(text)} "
+            cut.append(_Cut(f"{what}characters of its text", 0, ""))
             continue
+        where = f"{where} {text[start:end]!r} ({label})"
         i, j = bisect.bisect_right(ends, start), bisect.bisect_left(starts, end)
         if {*tags[i:j]} != {"O"}:
             raise ValueError(
-                f"'{path}', line {number}: the span {text[start:end]!r} "
-                f"({label}) has no word of its own. Expected spans that do not "
-                "overlap, around words"
+                f"'{path}', {where} has no word of its own. Expected spans "
+                "that do not overlap, around words"
             )
-        first, last = whole.char_span(i, j)
-        if first < start or end < last:
-            cut.append(_Cut(number, text, start, end, label, text[first:last]))
+        if starts[i] < start or end < ends[j - 1]:
+            words = text[starts[i] : ends[j - 1]]
+            what = f"{where} cuts words of {words!r}"
+            cut.append(_Cut(what, end - start, words))
         tags[i:j] = [f"B-{label}", *[f"I-{label}"] * (j - i - 1)]
     return tags
 
 
-def _joins_letters(characters):
-    return len(characters) == 2 and characters.isalnum()
+def _number_of_whole(texts, size, before_start, before_end):
+    """Returns how many spans are whole words, if they are counted in one way.
+
+    Args:
+        texts: List of pairs, the `Sentence` of a text and its spans.
+        size: As in `_COUNTINGS`.
+        before_start: As in `_COUNTINGS`.
+        before_end: As in `_COUNTINGS`.
+    """
+    number = 0
+    for whole, spans in texts:
+        places = [*itertools.accumulate(map(size, whole.text), initial=0)]
+        starts = {places[i] + before_start for i in whole.starts}
+        ends = {places[i] + before_end for i in _ends(whole)}
+        number += sum(i in starts and j in ends for i, j, _ in spans)
+    return number
 
 
-def _check_cut(path, cut, number):
+def _check_cut(path, cut, texts):
     """Warns of spans that cut words, or raises `ValueError`.
 
     Args:
         path: The file's name in messages.
         cut: List of `_Cut`s.
-        number: Integer, the number of all spans.
+        texts: As for `_number_of_whole`.
     """
-    what = (
-        f"'{path}': {len(cut):,} of {number:,} spans cut words or end beyond "
-        "the text"
-    )
-    in_utf16 = [x for x in cut if x.is_whole_in_utf16()]
-    if 2 * len(in_utf16) > len(cut):
-        shown = "; ".join(map(str, in_utf16[:5]))
-        raise ValueError(
-            f"{what}, and are whole words if they are counted in UTF-16, as "
-            "JavaScript does, where an emoji counts twice. Count Unicode code "
-            "points: len(text.encode('utf-16-le')[:2 * start].decode("
-            f"'utf-16-le')) in Python. Received: {shown}"
+    number = sum(len(spans) for _, spans in texts)
+    found = {x: _number_of_whole(texts, *y) for x, y in _COUNTINGS.items()}
+    how = max(found, key=found.get)
+    is_other, why = how != "from 0" and 2 * found[how] > number, ""
+    if is_other:
+        why = f", and {found[how]:,} are whole words if counted {how}"
+    elif 2 * sum(len(x.words) > 3 * x.size > 0 for x in cut) > len(cut):
+        why = (
+            ". The words are far longer than the spans, so that the text may "
+            f"not be divided by the rules of its {argument_name('language')}"
         )
-    language = ""
-    if sum(len(x.whole) > 3 * (x.end - x.start) for x in cut) * 2 > len(cut):
-        language = (
-            " The words are far longer than the spans, so that the text may "
-            f"not be divided by the rules of its {argument_name('language')}."
-        )
-    beyond = [x for x in cut if not x.whole]
-    if beyond or len(cut) > max(_FEW, number / 2):
-        shown = "; ".join(map(str, cut[:5]))
+    is_beyond = not all(x.words for x in cut)
+    if is_other or is_beyond or len(cut) > max(_FEW, number / 2):
         raise ValueError(
-            f"{what}.{language} They may be counted in bytes or in UTF-16, "
-            "with a line end \\r\\n as one character, or from 1. Expected "
-            f"Unicode code points from 0. Received: {shown}"
+            f"'{path}': {len(cut):,} of {number:,} spans cut words or end "
+            f"beyond the text{why}. Expected spans around words, in Unicode "
+            "code points from 0, up to before end. Received: "
+            + "; ".join(x.message for x in cut[:5])
         )
     warnings.warn(
-        f"'{path}', {cut[0]}, which are taken. There are {len(cut):,} such "
-        f"spans.{language}",
+        f"'{path}', {cut[0].message}, which are taken. There are {len(cut):,} "
+        f"such spans{why}.",
         stacklevel=4,
     )

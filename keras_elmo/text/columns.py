@@ -2,9 +2,11 @@
 
 import collections
 import functools
+import io
 import itertools
 import re
 import warnings
+from typing import NamedTuple
 
 from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_integer
@@ -18,8 +20,8 @@ from keras_elmo.text.sentences import Sentence
 _NO_WORDS = "-DOCSTART-", "\ufeff"
 # Words of a sentence, above which its end was probably not found.
 _LONG = 1000
-# Rows that are looked at.
-_SAMPLE = 2000
+# Sentences whose columns are looked at.
+_SAMPLE = 200
 # A mark of byte order, and marks of direction and width.
 _INVISIBLE = "\ufeff\u200b\u200e\u200f"
 # What people call columns.
@@ -60,6 +62,8 @@ _ONE, _SAME = "one value", "one value in each sentence"
 _ENTITIES = "labels of entities"
 _LABELS, _TEXT, _PHRASES = "labels", "text", "text with spaces"
 
+_flat = itertools.chain.from_iterable
+
 
 def read_columns(file, column=None, word_column=None, keep_columns=False):
     """Reads the words and labels of a `TextFile`, as `read_conll` does.
@@ -74,97 +78,42 @@ def read_columns(file, column=None, word_column=None, keep_columns=False):
         A list of `Sentence`s, and a list of strings that say how they were
         read.
     """
-    check_kind(file)
-    is_conllu, comments = file.kind.format == "conllu", []
-    if is_conllu:
-        names = conllu.column_names(file.start)
-        parse = functools.partial(conllu.parse_row, file.path)
-        if "ID" not in names:  # In CoNLL-U Plus, it may be left out.
-            parse = conllu.parse_row_without_id
-        # A column that CoNLL-U does not have is why a file is CoNLL-U Plus.
-        more = [x for x in names if x not in conllu.COLUMNS]
-        is_plus = more and not re.search(r"\.conllu(\.gz)?$", file.path)
-        label = more[-1] if is_plus else "UPOS"
-        column = column or [*names, label].index(label) + 1
-        form = names.index("FORM") + 1
-    else:
-        form = 1
-        parse = functools.partial(_parse, file.path, _has_tabs(file), comments)
-    blocks = filter(None, conllu.blocks_of_rows(file.lines(), parse))
-    # Comments at the start do not say how many columns there are.
-    ahead, first = [], None
-    while first is None and (rows := next(blocks, None)):
-        ahead.append(rows)
-        words = (x for x in rows if is_conllu or not _is_marked(x))
-        first = next(words, None)
-    if first is None:
-        raise ValueError(f"'{file.path}' contains no sentences.")
-    columns = Columns(file.path, *first, column, word_column, form)
-    sentences, longest = [], 0
-    lone = []  # Words that may be comments: a sentence, and an index in it.
-    for rows in itertools.chain(ahead, blocks):
-        if not is_conllu and _is_marked(rows[0]):
-            marked = [*itertools.takewhile(_is_marked, rows)]
-            words = [x for x in marked if columns.are_in(x[1])]
-            others = (x for x in marked if not columns.are_in(x[1]))
-            comments += (line for line, _ in others)
-            # A hash tag is a word, but a lone `#` may begin a comment.
-            lone += (
-                (len(sentences), i)
-                for i, (_, row) in enumerate(words)
-                if not row[0].strip("#")
-            )
-            rows = words + rows[len(marked) :]
-            if not rows:
-                continue
+    _check_kind(file)
+    columns = Columns(file, column, word_column)
+    sentences, sample = [], []
+    for rows in columns.without_comments():
         words, tags = columns.pick(rows)
-        if len(words) > _LONG > longest:
-            warnings.warn(
-                f"'{file.path}', line {rows[0][0]}: a sentence of "
-                f"{len(words):,} words begins here. Is there an empty line "
-                "after each sentence?",
-                stacklevel=3,
-            )
-        longest = max(longest, len(words))
         lines = range(rows[0][0], rows[-1][0] + 1)
         if len(lines) != len(rows):
             lines = [line for line, _ in rows]
         kept = keep_columns and [columns.with_label_last(x) for _, x in rows]
         sentences.append(Sentence("", words, (), tags, lines, kept or ()))
-    counts = collections.Counter(
-        itertools.chain.from_iterable(x.tags for x in sentences)
-    )
-    if left_out := _leave_out(sentences, lone, counts):
-        comments += left_out
-        warnings.warn(
-            f"'{file.path}', line {left_out[0]}: this line is left out as a "
-            "comment, because it begins with # and no word has its label. "
-            f"There are {len(left_out):,} such lines.",
-            stacklevel=3,
-        )
-    others = columns.check(sentences, counts)
+        if len(sample) < _SAMPLE:
+            # The others may be comments after all.
+            some = [x for x in rows if not _is_marked(x)]
+            sample += [some] if some else []
+    others = columns.check(sentences, sample)
     said = [f"words in column {columns.word_column}"]
     said.append(f"labels in column {columns.column}")
     if others:
         said.append(f"more labels in {', '.join(map(str, others))}")
-    if comments:
-        first_line = min(comments)
+    if comments := columns.comments:
         said.append(
-            f"{len(comments):,} comments, the first in line {first_line}"
+            f"{len(comments):,} comments, the first in line {min(comments)}"
         )
     return sentences, said
 
 
-def check_kind(file):
+def _check_kind(file):
     """Raises `ValueError` if a `TextFile` has no columns."""
-    kind, (first, *_) = file.kind.looks_like, file.start.splitlines() or [b""]
-    is_csv = re.search(r"\.csv(\.gz)?$", file.path) and b"," in first
-    if is_csv and b"\t" not in first:
+    kind, rows = file.kind.looks_like, file.start.splitlines()
+    is_csv = re.search(r"\.csv(\.gz)?$", file.path)
+    if is_csv and re.match(rb"[^\t\n]*,[^\t\n]*$", file.start, re.MULTILINE):
         kind = text_kinds.COMMAS
     elif kind == text_kinds.COMMAS:
         # Columns that spaces separate may have commas.
-        numbers = [len(row.split()) for row in file.start.splitlines()]
-        kind = kind if 2 * numbers.count(1) > len(numbers) else None
+        numbers = [len(row.split()) for row in rows]
+        kind = kind if 2 * numbers.count(1) > len(rows) else None
     if kind in _WAYS_OUT:
         raise ValueError(
             "A labelled file must have a word and its label in each line, "
@@ -172,96 +121,53 @@ def check_kind(file):
         )
 
 
-def _has_tabs(file):
-    """Whether most rows at the start of a `TextFile` have a tab."""
-    rows = [x for x in file.start.splitlines() if x.strip()]
-    rows = [x for x in rows if x[:1] != b"#"] or rows
-    return 2 * sum(b"\t" in row for row in rows) > len(rows)
-
-
-def _parse(path, has_tabs, comments, line, number):
-    """Returns the columns of a line, or `None`; adds to a list of comments."""
-    columns = line.split("\t") if has_tabs else TOKEN.findall(line)
-    if columns[0] in _NO_WORDS:
-        return None
-    if len(columns) > 1 or not has_tabs:
-        return columns
-    if line.startswith("#"):
-        comments.append(number)
-    elif line.split()[0] not in _NO_WORDS:
-        raise ValueError(
-            f"'{path}', line {number}: expected a tab between columns, as in "
-            f"most lines. Received: {_shortened(repr(line))}"
-        )
-    return None
-
-
-def _is_marked(row):
-    return row[1][0].startswith("#")
-
-
-def _leave_out(sentences, indices, counts):
-    """Leaves out comments with as many columns as words; returns their lines.
-
-    Args:
-        sentences: List of `Sentence`s, which is changed.
-        indices: List of pairs, the index of a sentence and of a word in it.
-            Words whose label no other word has are comments.
-        counts: `collections.Counter` of the labels, which is changed as well.
-    """
-    marked = collections.Counter(sentences[i].tags[j] for i, j in indices)
-    labels = {x for x in marked if marked[x] == counts[x]}
-    labels = {x for x in labels if not text_kinds.LABEL.fullmatch(x)}
-    lines = []
-    for i, j in reversed(indices):
-        x = sentences[i]
-        if x.tags[j] in labels:
-            lines.append(x.lines[j])
-            for name in ("tokens", "tags", "lines", "columns"):
-                part = getattr(x, name)
-                setattr(x, name, [*part[:j], *part[j + 1 :]])
-    for label in labels:
-        del counts[label]
-    if lines:
-        sentences[:] = [x for x in sentences if x.tokens]
-    return lines[::-1]
-
-
 class Columns:
-    """The columns of a file.
+    """The columns of a `TextFile`, and its rows: pairs `(line, columns)`.
 
     Args:
-        path: The file's name in messages.
-        line: Integer, the line of the first word.
-        row: List of strings, the columns in it.
-        column: Integer, the column of the labels, or `None` for the last one.
+        file: The `TextFile`.
+        column: Integer, the column of the labels, or `None`.
         word_column: Integer, the column of the words, or `None`.
-        form: Integer, the default of `word_column`.
+
+    Attributes:
+        column: Integer, the column of the labels, from 1.
+        word_column: Integer, the column of the words, from 1.
+        comments: Set of the lines of comments that were found.
 
     Raises:
         ValueError: If there are no such columns.
     """
 
-    def __init__(self, path, line, row, column, word_column, form):
+    def __init__(self, file, column, word_column):
         check_integer("column", column, 1, optional=True)
         check_integer("word_column", word_column, 1, optional=True)
-        self._path, self._line, self._row = path, line, row
-        # If each line ends in a tab, it is no column.
-        self._used = max(i for i, x in enumerate(row, start=1) if x.strip())
-        self._is_exact = column is not None or self._used == len(row)
-        self._has_names = sum(map(bool, map(_NAME.fullmatch, row))) > 1
-        self._numbers = {len(row)} if self._is_exact else set()
+        # It is read more than once, and takes less memory than all its rows.
+        text = io.BytesIO()
+        text.writelines(file.byte_lines())
+        self._path, self._text = file.path, text.getvalue()
+        self.comments = set()
+        form = 1
+        if file.kind.format == "conllu":
+            self._parse, form, label = conllu.parser(file)
+            column = column or label
+        else:
+            self._has_tabs = _has_tabs(file.start)
+            self._parse = self._parse_line
+        rows = _flat(self._blocks())
+        self._first = next((x for x in rows if not _is_marked(x)), None)
+        if self._first is None:
+            raise ValueError(f"'{self._path}' contains no sentences.")
+        _, row = self._first
         self._are_given = column is not None, word_column is not None
-        self._sample: list[list[list[str]]] = []
-        self._sample_size = 0
-        self.column, self.word_column = (
-            column or self._used,
-            word_column or form,
-        )
+        # If each line ends in a tab, it is no column.
+        used = max(i for i, x in enumerate(row, start=1) if x.strip())
+        self._has_names = sum(map(bool, map(_NAME.fullmatch, row))) > 1
+        self.column, self.word_column = column or used, word_column or form
+        self._width = max(used, self.column, self.word_column)
         for name in ("column", "word_column"):
             if getattr(self, name) > len(row):
                 self._fail(f"{argument_name(name)} must be one of its columns")
-        if self._used == 1:
+        if used == 1:
             self._fail(
                 "expected a word and its label, separated by a tab or a space. "
                 "If there are no labels, use keras-elmo tag, which takes a "
@@ -271,31 +177,75 @@ class Columns:
             flags = map(argument_name, ("word_column", "column"))
             self._fail(f"{' and '.join(flags)} must be different")
 
-    def are_in(self, row):
-        """Whether a row that begins with `#` may have a word and its label."""
-        has_all = len(row) == len(self._row) and row[self.column - 1].strip()
+    def _parse_line(self, line, number):
+        """Returns the columns of a line; or `None`."""
+        columns = line.split("\t") if self._has_tabs else TOKEN.findall(line)
+        if columns[0] in _NO_WORDS:
+            return None
+        if len(columns) > 1 or not self._has_tabs:
+            return columns
+        if line.startswith("#"):
+            self.comments.add(number)
+        elif line.split()[0] not in _NO_WORDS:
+            what = "expected a tab between columns, as in most lines"
+            self._fail(what, (number, columns))
+        return None
+
+    def _blocks(self):
+        """Returns an iterator of lists of rows, between empty lines."""
+        lines = map(bytes.decode, io.BytesIO(self._text))
+        return filter(None, conllu.blocks_of_rows(lines, self._parse))
+
+    def without_comments(self):
+        """Yields the rows of each sentence, without comments before it."""
+        left_out = []
+        for rows in self._blocks():
+            marked, rows = _divide(rows)
+            words = [x for x in marked if self._may_be_word(x[1])]
+            left_out += [x for x, row in words if not self._is_known(row)]
+            words = [x for x in words if self._is_known(x[1])]
+            self.comments.update(x[0] for x in marked if x not in words)
+            if rows := words + rows:
+                yield rows
+        if left_out:
+            warnings.warn(
+                f"'{self._path}', line {left_out[0]}: this line is left out as "
+                "a comment, because it begins with # and no word has its "
+                f"label. There are {len(left_out):,} such lines.",
+                stacklevel=4,
+            )
+
+    def _may_be_word(self, row):
+        """Whether a row that begins with # may have a word and its label."""
+        is_alike = len(row) == len(self._first[1])
+        has_all = is_alike and row[self.column - 1].strip()
         return has_all and row[2:3] != ["="]  # As in "# text = A comment".
+
+    def _is_known(self, row):
+        """Whether a word has its label, if its first column is a lone #."""
+        label = row[self.column - 1].strip()
+        is_label = text_kinds.LABEL.fullmatch(label)
+        # A hash tag is a word.
+        return row[0].strip("#") or is_label or label in self._labels
+
+    @functools.cached_property
+    def _labels(self):
+        """The labels of all rows but those before sentences with a #."""
+        rows = (_divide(x)[1] for x in self._blocks())
+        return {*_flat(self.pick(x)[1] for x in rows)}
 
     def pick(self, rows):
         """Returns the words and the labels of rows, without white space.
-
-        Args:
-            rows: List of `(line, columns)`.
 
         Raises:
             ValueError: If a row has other columns than the first, or none of
                 the two.
         """
-        if {len(row) for _, row in rows} != self._numbers:
+        if {len(row) for _, row in rows} != {self._width}:
             for line, row in rows:
                 self._check_number(line, row)
         i, j = self.word_column - 1, self.column - 1
         words, tags = [row[i] for _, row in rows], [row[j] for _, row in rows]
-        if self._sample_size < _SAMPLE:
-            # Some that begin with `#` are found to be comments later.
-            some = [row for _, row in rows if row[0][:1] != "#"]
-            self._sample.append(some)
-            self._sample_size += len(some)
         text = "".join(words + tags)
         if text.split() != [text] or not text.isprintable():
             # A word may be a space, such as one that does not break a line.
@@ -303,152 +253,165 @@ class Columns:
             tags = [x.strip().strip(_INVISIBLE) for x in tags]
         if "" in words:
             what = f"there is no word in column {self.word_column}"
-            self._fail(what, *rows[words.index("")])
+            self._fail(what, rows[words.index("")])
         if "" in tags:
             what = f"there is no label in column {self.column}. It is O for a "
             what += "word outside all entities"
-            self._fail(what, *rows[tags.index("")])
+            self._fail(what, rows[tags.index("")])
         return words, tags
 
     def with_label_last(self, row):
         """Returns the columns of a row, with `_` for an empty one."""
-        row = [x.strip() or "_" for x in row[: len(self._row)]]
+        size = len(row) if self._are_given[0] else self._width
+        row = [x.strip() or "_" for x in row[:size]]
         label = row.pop(self.column - 1)
-        return [*row[: self._used - 1], label]
+        return [*row, label]
 
     def _check_number(self, line, row):
-        if self._is_exact and len(row) == len(self._row):
+        """Raises `ValueError` if a row has other columns than the first."""
+        first_line, first = self._first
+        if len(row) == len(first) and self._are_given[0]:
             return
-        needed = max(self._used, self.column, self.word_column)
-        if len(row) >= needed and not any(map(str.strip, row[self._used :])):
+        rest = row[self._width :]
+        if len(row) >= self._width and not any(map(str.strip, rest)):
             return
         how = ""
         if self._has_names:
             how = ", which may be a header. If it is, remove it"
         elif row[0].startswith("#"):
             how = ". If it is a comment, move it to the start of a sentence"
-        elif len([*filter(None, row)]) == len([*filter(None, self._row)]):
+        elif len([*filter(None, row)]) == len([*filter(None, first)]):
             how = ". Write one tab between columns: tr -s '\\t' < OLD > NEW"
-        what = f"expected {self._used} columns, as in line {self._line}"
-        self._fail(f"{what}{how}", line, row)
+        what = f"expected {self._width} columns, as in line {first_line}"
+        self._fail(f"{what}{how}", (line, row))
 
-    def check(self, sentences, counts):
+    def check(self, sentences, sample):
         """Raises `ValueError` if a column has something else.
 
         Args:
             sentences: List of `Sentence`s.
-            counts: Dictionary from labels to their numbers.
+            sample: The rows of some of them.
 
         Returns:
             List of other columns that have labels of entities.
         """
-        longest = max(len(x.tokens) for x in sentences)
-        label = self._row[self.column - 1].strip()
-        if self._has_names and longest > 1 and counts[label] == 1:
-            self._fail("it is a header. Remove this line")
-        self._check_spaces(longest)
-        used = range(1, self._used + 1)
-        contents = {i: self._content(i) for i in used}
-        places = self.word_column, self.column
-        spans = [i for i in used if contents[i] == _ENTITIES]
-        spans = [i for i in spans if i not in places]
+        longest = max(sentences, key=lambda x: len(x.tokens))
+        size = len(longest.tokens)
+        if size > _LONG:
+            warnings.warn(
+                f"'{self._path}', line {longest.lines[0]}: a sentence of "
+                f"{size:,} words begins here. Is there an empty line after "
+                "each sentence?",
+                stacklevel=4,
+            )
+        found = {
+            i: _look([[row[i - 1].strip() for _, row in x] for x in sample])
+            for i in range(1, self._width + 1)
+        }
+        words, labels = found[self.word_column], found[self.column]
+        counts = collections.Counter(_flat(x.tags for x in sentences))
+        self._check_header(sentences, counts, size)
+        if all(map(re.compile(r"\S+ ").match, words.values)):
+            pairs = zip(words.values, labels.values)
+            if all(len(x.split()) == len(y.split()) for x, y in pairs):
+                self._fail(_SENTENCES)
+            if size > 1:
+                self._fail(
+                    f"words in column {self.word_column} have spaces. Separate "
+                    "columns by spaces or by tabs, not by both: tr ' ' '\\t' < "
+                    "OLD > NEW"
+                )
+        others = [i for i, x in found.items() if x.content == _ENTITIES]
+        others = [i for i in others if i not in (self.word_column, self.column)]
         is_given, words_are_given = self._are_given
-        words, labels = (contents.get(i, _EMPTY) for i in places)
         wrong = []
         if not words_are_given and (
-            words in (_EMPTY, _COUNTS, _NUMBERS, _ENTITIES)
-            or (words in (_ONE, _SAME) and longest > 2)
+            words.content in (_COUNTS, _NUMBERS, _ENTITIES)
+            or (words.content in (_ONE, _SAME) and size > 2)
         ):
             wrong.append(f"words in column {self.word_column}")
         if (
-            labels == _PHRASES
-            or (len(counts) == 1 and not any(map(str.isalnum, label)))
-            or (not is_given and labels == _COUNTS)
-            or (not is_given and spans and labels != _ENTITIES)
-            or self._has_fewer_words()
+            labels.content == _PHRASES
+            or (
+                len(counts) == 1 and not any(map(str.isalnum, labels.values[0]))
+            )
+            or (not is_given and labels.content == _COUNTS)
+            or (not is_given and others and labels.content != _ENTITIES)
+            or (
+                len(words.values) > 50
+                and len({*labels.values}) > len({*words.values})
+            )
         ):
             wrong.append(f"labels in column {self.column}")
         if wrong:
-            shown = [
-                f"column {i}: {', '.join(self._examples(i))} ({content})"
-                for i, content in contents.items()
-            ]
+            shown = "; ".join(f"column {i}: {x}" for i, x in found.items())
             flags = map(argument_name, ("word_column", "column"))
             self._fail(
-                f"expected {' and '.join(wrong)}, but found {'; '.join(shown)}."
-                f" Choose with {' and '.join(flags)}"
+                f"expected {' and '.join(wrong)}, but found {shown}. Choose "
+                f"with {' and '.join(flags)}"
             )
-        if counts[label] == 1 and counts.total() > 1000:
-            word = sentences[0].tokens[0]
-            number = sum(x.tokens.count(word) for x in sentences)
-            if number == 1 and not conllu.ID.fullmatch(self._row[0]):
-                what = f"'{self._path}', line {self._line}: is {self._row} a "
-                warnings.warn(f"{what}header? Then remove it.", stacklevel=4)
-        return spans
+        return others
 
-    def _check_spaces(self, longest):
-        """Raises `ValueError` if all words have spaces."""
-        words, labels = map(self._values, (self.word_column, self.column))
-        if not all(map(re.compile(r"\S+ ").match, words)):
+    def _check_header(self, sentences, counts, longest):
+        """Raises `ValueError` if the first row is a header, or warns."""
+        line, row = self._first
+        if counts[row[self.column - 1].strip()] != 1:
             return
-        if all(len(x.split()) == len(y.split()) for x, y in zip(words, labels)):
-            self._fail(_SENTENCES)
-        if longest > 1:
-            self._fail(
-                f"words in column {self.word_column} have spaces. Separate "
-                "columns by spaces or by tabs, not by both: tr ' ' '\\t' < OLD "
-                "> NEW"
-            )
+        if self._has_names and longest > 1:
+            self._fail("it is a header. Remove this line")
+        word = row[self.word_column - 1].strip()
+        number = sum(x.tokens.count(word) for x in sentences)
+        is_number = conllu.ID.fullmatch(row[0])
+        if number == 1 and not is_number and counts.total() > 1000:
+            what = f"'{self._path}', line {line}: is {row} a "
+            warnings.warn(f"{what}header? Then remove it.", stacklevel=5)
 
-    def _content(self, column):
-        """Returns what a column contains, as a message says it."""
-        sentences = [self._values(column, [rows]) for rows in self._sample]
-        sentences = [*filter(None, sentences)]
-        values = [*itertools.chain(*sentences)]
-        distinct = {*values}
-        if not any(distinct):
-            return _EMPTY
-        if all(map(_is_counted, sentences)) and len(sentences) < len(values):
-            return _COUNTS
-        if len(distinct) == 1:
-            return _ONE
-        if all(map(text_kinds.LABEL.fullmatch, distinct - {"O"})):
-            return _ENTITIES
-        if all(len({*x}) == 1 for x in sentences) and len(sentences) < len(
-            values
-        ):
-            return _SAME
-        letters = sum(any(map(str.isalpha, x)) for x in values)
-        if len(values) > 10 and letters <= 0.05 * len(values):
-            return _NUMBERS
-        if 2 * sum(" " in x for x in distinct) > max(2, len(distinct)):
-            return _PHRASES
-        return _LABELS if len(distinct) ** 2 < 2 * len(values) else _TEXT
-
-    def _has_fewer_words(self):
-        """Whether there are fewer different words than labels."""
-        words, labels = map(self._values, (self.word_column, self.column))
-        return len(words) > 50 and len({*labels}) > len({*words})
-
-    def _examples(self, column):
-        """Returns the first different values of a column."""
-        values = dict.fromkeys(self._values(column))
-        return [x[:20] or "''" for x in values][:3]
-
-    def _values(self, column, blocks=None):
-        """Returns what is in a column, in the first rows."""
-        rows = itertools.chain.from_iterable(blocks or self._sample)
-        return [x[column - 1].strip() for x in rows if len(x) >= column]
-
-    def _fail(self, what, line=None, row=None):
+    def _fail(self, what, row=None):
+        line, columns = row or self._first
+        some = str(columns)
+        if len(some) >= 300:
+            some = f"{some[:300]}..."
         raise ValueError(
-            f"'{self._path}', line {line or self._line}: {what}. "
-            f"Received: {_shortened(str(row or self._row))}"
+            f"'{self._path}', line {line}: {what}. Received: {some}"
         )
 
 
-def _shortened(text):
-    return text if len(text) < 300 else f"{text[:300]}..."
+class _Column(NamedTuple):
+    """What a column has in some sentences."""
+
+    values: list[str]
+    content: str
+
+    def __str__(self):
+        some = [x[:20] or "''" for x in dict.fromkeys(self.values)]
+        return f"{', '.join(some[:3])} ({self.content})"
+
+
+def _look(sentences):
+    """Returns the `_Column` of its cells in each sentence."""
+    values = [*_flat(sentences)]
+    return _Column(values, _content(sentences, values))
+
+
+def _content(sentences, values):
+    """Returns what a column contains, as a message says it."""
+    distinct, has_long = {*values}, len(sentences) < len(values)
+    if distinct == {""}:
+        return _EMPTY
+    if has_long and all(map(_is_counted, sentences)):
+        return _COUNTS
+    if len(distinct) == 1:
+        return _ONE
+    if all(map(text_kinds.LABEL.fullmatch, distinct)):
+        return _ENTITIES
+    if has_long and all(len({*x}) == 1 for x in sentences):
+        return _SAME
+    letters = sum(any(map(str.isalpha, x)) for x in values)
+    if len(values) > 10 and letters <= 0.05 * len(values):
+        return _NUMBERS
+    if 2 * sum(" " in x for x in distinct) > max(2, len(distinct)):
+        return _PHRASES
+    return _LABELS if len(distinct) ** 2 < 2 * len(values) else _TEXT
 
 
 def _is_counted(words):
@@ -460,3 +423,20 @@ def _is_counted(words):
         numbers = [int(re.split("[-.]", x)[1]) for x in words]
     first = numbers[0]
     return first < 2 and numbers == [*range(first, first + len(numbers))]
+
+
+def _has_tabs(start):
+    """Whether most rows at the start of a text have a tab."""
+    rows = [x for x in start.splitlines() if x.strip()]
+    rows = [x for x in rows if x[:1] != b"#"] or rows
+    return 2 * sum(b"\t" in row for row in rows) > len(rows)
+
+
+def _is_marked(row):
+    return row[1][0].startswith("#")
+
+
+def _divide(rows):
+    """Divides rows before the first one that does not begin with #."""
+    marked = [*itertools.takewhile(_is_marked, rows)]
+    return marked, rows[len(marked) :]

@@ -1,5 +1,6 @@
 """CoNLL-U, and what it shares with other files of columns."""
 
+import functools
 import re
 
 COLUMNS = ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL"]
@@ -11,11 +12,27 @@ ID = re.compile(r"[0-9]+([-.][0-9]+)?")
 _PLUS = re.compile(rb"#\s*global\.columns\s*=(.*)")
 
 
-def column_names(start):
-    """Returns the names of the columns, by the first bytes of CoNLL-U."""
-    match = _PLUS.match(start)
+def parser(file):
+    """Returns how the rows of a `TextFile` of CoNLL-U are read.
+
+    Returns:
+        A function from a line and its number to its columns or `None`, and the
+        columns of the words and labels, from 1. The labels are UPOS or, in
+        CoNLL-U Plus, the last column that CoNLL-U does not have.
+    """
+    match = _PLUS.match(file.start)
     names = match[1].decode().upper().split() if match else []
-    return names if "FORM" in names else COLUMNS
+    if "FORM" not in names:
+        names = COLUMNS
+    more = [x for x in names if x not in COLUMNS]
+    is_plus = more and not re.search(r"\.conllu(\.gz)?$", file.path)
+    label = more[-1] if is_plus else "UPOS"
+    parse = functools.partial(parse_row, file.path)
+    if "ID" not in names:  # In CoNLL-U Plus, it may be left out.
+        parse = _parse_row_without_id
+    # If there is no UPOS, its column is one too many.
+    column = [*names, label].index(label) + 1
+    return parse, names.index("FORM") + 1, column
 
 
 def blocks_of_rows(lines, parse):
@@ -61,6 +78,6 @@ def parse_row(path, line, number):
     return columns if columns[0].isdigit() else None
 
 
-def parse_row_without_id(line, _):
+def _parse_row_without_id(line, _):
     """Returns the columns of a word of CoNLL-U Plus without IDs, or `None`."""
     return None if line.startswith("#") else line.split("\t")

@@ -144,20 +144,41 @@ def test_a_threshold(model, folder, run, fails):
         assert "mark entities" in said
 
 
-@pytest.mark.filterwarnings("default:'")
-def test_the_kind_of_the_text_is_found(model, folder, run):
-    rest = "\t_" * 4 + "\t0\troot\t_\t_\n"
-    conllu = f"1-2\tdu{rest}1\tde{rest}2\tle{rest}\n1\tchat{rest}"
-    # Without an empty line, each line is a sentence.
-    lines = "Ann B-PER\nran O\n. O\nBo B-PER\nslept O\n. O\n"
-    for content, told, sentences in [
-        (conllu, 0, [["de", "le"], ["chat"]]),
-        (lines, 1, [x.split() for x in lines.splitlines()]),
-    ]:
-        (folder / "corpus.gz").write_bytes(gzip.compress(content.encode()))
-        _, err = run("tag", model, "corpus.gz", "out.jsonl", "--overwrite")
-        assert [row["words"] for row in read_rows()] == sentences
-        assert err.count("warning: 'corpus.gz' looks like words with") == told
+ROWS = "Ann B-PER\nran O\n. O\n"
+FEATURES = "\t_" * 4 + "\t0\troot\t_\t_\n"
+KINDS = [
+    (
+        "1-2\tdu@1\tde@2\tle@\n1\tchat@".replace("@", FEATURES),
+        "",
+        [["de", "le"], ["chat"]],
+    ),
+    (
+        f"{ROWS}\n{ROWS}",
+        "is read as a labelled file",
+        [["Ann", "ran", "."]] * 2,
+    ),
+    # Without an empty line, each line may be a sentence.
+    (
+        ROWS * 2,
+        "looks like words with labels, and each of its lines",
+        [row.split() for row in ROWS.splitlines()] * 2,
+    ),
+]
+
+
+@pytest.mark.filterwarnings("always:'.* looks like")
+@pytest.mark.parametrize("name", ["corpus.gz", "-"])
+@pytest.mark.parametrize(("text", "told", "sentences"), KINDS)
+def test_the_kind_of_the_text_is_found(
+    model, folder, run, set_stdin, name, text, told, sentences
+):
+    (folder / name).write_bytes(gzip.compress(text.encode()))
+    set_stdin(text)
+    out, err = run("tag", model, name, "-", "--output-format", "jsonl")
+    found = [(x["text"], x["words"]) for x in map(json.loads, out.splitlines())]
+    assert found == [(" ".join(words), words) for words in sentences]
+    assert err.count(f"'{name}' {told}") == err.count("pass --format")
+    assert err.count("pass --format") == bool(told)
 
 
 LABELLED = "# id = 1\nThe B-X O\ncat O B-X\n\n#end O O\n"
@@ -182,34 +203,13 @@ def test_labelled_files(model, folder, run, set_stdin, name):
     assert "is read as a labelled file" not in err
 
 
-def test_a_labelled_file_is_found_by_its_content(model, folder, run):
-    text = "Ann B-PER\nran O\n. O\n\nBo B-PER\nslept O\n. O\n"
-    (folder / "a.txt").write_text(text)
-    _, err = run("tag", model, "a.txt", "out.jsonl")
-    assert [(x["text"], x["words"]) for x in read_rows()] == [
-        ("Ann ran .", ["Ann", "ran", "."]),
-        ("Bo slept .", ["Bo", "slept", "."]),
-    ]
-    assert "pass --format text" in err
-    (folder / "a.tsv").write_text("New York\t\tO\nran\tx\tO\n")
-    out, _ = run("tag", model, "a.tsv", "-")
-    assert out.startswith("New York\t_\tO\t")
-
-
-@pytest.mark.filterwarnings("always:'-' looks like")
-def test_standard_input_is_looked_at_as_files_are(model, run, set_stdin):
-    rows = "Ann B-PER\nran O\n. O\n"
-    set_stdin(f"{rows}\n{rows}")
-    out, err = run("tag", model, "-", "-", "--output-format", "jsonl")
-    words = [json.loads(line)["words"] for line in out.splitlines()]
-    assert words == [["Ann", "ran", "."]] * 2
-    assert "'-' is read as a labelled file" in err
-    set_stdin(rows * 2)  # Without an empty line, each line may be a sentence.
-    out, err = run("tag", model, "-", "out.jsonl", "--output-format", "conll")
-    assert err.count("warning: '-' looks like words with labels, and each") == 1
-    assert "pass --format conll" in err
+def test_the_format_of_the_output_is_that_of_its_name_or_is_given(model, run):
+    """Of a labelled file, an empty column is `_`."""
+    with open("a.tsv", "w") as file:
+        file.write("New York\t\tO\nran\tx\tO\n")
+    run("tag", model, "a.tsv", "out.jsonl", "--output-format", "conll")
     with open("out.jsonl") as file:
-        assert file.read().startswith("Ann\t")
+        assert file.read().startswith("New York\t_\tO\t")
 
 
 def test_tabs_if_a_label_has_a_space(folder, run):

@@ -22,6 +22,7 @@ TAGS = [
     ["O", "B-ORG", "I-ORG", "O", "B-LOC", "O"],
     ["O"],
 ]
+OFFSETS = "start_offset", "end_offset"
 SPANS = [[0, 7, "PER"], [18, 28, "ORG"], [32, 36, "LOC"]]
 
 
@@ -50,8 +51,6 @@ def test_sentences_with_words_and_tags(tmp_path):
     found = read_labelled(write(tmp_path, empty, *ROWS, "", empty))
     assert (found.words, found.tags) == (WORDS, TAGS)
     assert found.line_of("B-LOC") == 3
-    row = {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]}
-    assert read_labelled(write(tmp_path, row)).tags == TAGS
 
 
 def test_words_of_raw_text():
@@ -78,20 +77,25 @@ def test_bad_arguments_of_tokenize():
 
 
 @pytest.mark.parametrize(
-    "spans",
+    "row",
     [
-        {"label": SPANS},
-        {"labels": SPANS[::-1] + SPANS[:1]},
-        {"entities": SPANS},
-        {"entities": objects("start_offset", "end_offset", "label")},
-        {"spans": objects("start", "end", "label"), "label": "NEWS"},
-        {"spans": None, "entities": [], "label": SPANS},
-        {"spans": objects("start", "end", "label"), "answer": "accept"},
+        {"text": TEXT, "label": SPANS},
+        {"text": TEXT, "labels": SPANS[::-1] + SPANS[:1]},
+        {"text": TEXT, "entities": SPANS},
+        {"text": TEXT, "entities": objects(*OFFSETS, "label")},
+        {"text": TEXT, "spans": objects("start", "end", "label"), "label": "X"},
+        {"text": TEXT, "spans": None, "entities": [], "label": SPANS},
+        {
+            "text": TEXT,
+            "spans": objects("start", "end", "label"),
+            "answer": "accept",
+        },
+        {"id": 1, "data": TEXT, "label": SPANS},  # Of older doccano.
+        {"text": TEXT, "label": SPANS, "words": 9, "tags": ["news"]},
     ],
 )
-def test_what_tools_write(tmp_path, spans):
-    path = write(tmp_path, {"text": TEXT, **spans}, name="a.jsonl.gz")
-    found = read_labelled(path)
+def test_what_tools_write(tmp_path, row):
+    found = read_labelled(write(tmp_path, row, name="a.jsonl.gz"))
     assert (found.words, found.tags) == (WORDS, TAGS)
     for x in found.sentences:
         assert x.lines == [1] * len(x.tokens)
@@ -152,14 +156,9 @@ def test_words_and_labels_of_hugging_face(tmp_path, names):
     assert (found.words, found.tags) == (WORDS, TAGS)
     assert found.reading == [f"their `{names[0]}` and `{names[1]}`"]
     numbers = dict(zip(names, (["a", "b"], [3, 0])))
-    told = f"line 1: `{names[1]}` are numbers.*features"
+    told = f"names of the labels in `{names[1]}`, .*features"
     with pytest.raises(ValueError, match=told):
         read_labelled(write(tmp_path, numbers))
-
-
-def test_the_text_of_older_exports_of_doccano(tmp_path):
-    path = write(tmp_path, {"id": 1, "data": TEXT, "label": SPANS})
-    assert read_labelled(path).tags == TAGS
 
 
 def test_answers_about_single_spans_are_told(tmp_path):
@@ -176,17 +175,15 @@ def test_answers_about_single_spans_are_told(tmp_path):
 @pytest.mark.parametrize(
     ("text", "span", "told"),
     [
-        ("\U0001f600 Maria ran", (3, 8), "words if .* UTF-16, .* cuts words"),
-        (
-            "Maria \U0001f600 Bo",
-            (9, 11),
-            r"in UTF-16, .* \[9, 11, 'X'\] ends b",
-        ),
-        ("\u00e9\u00e9 Maria ran", (5, 10), "'ria r' .* of 'Maria ran'; line"),
-        ("a\r\n\r\n\r\nMaria ran", (5, 10), "as one character, or from 1"),
-        ("Maria ran", (1, 5), "or from 1. Expected Unicode code points from 0"),
-        ("Maria ran", (6, 10), r"line 1: the span \[6, 10, 'X'\] ends beyond"),
-        (8 * "\u6628", (2, 4), "the rules of its `language`. They may be"),
+        ("\U0001f600 Maria ran", (3, 8), "in UTF-16, .* cuts words of"),
+        ("Maria \U0001f600 Bo", (9, 11), r"in UTF-16, .* 11, 'X'\] ends b"),
+        ("\u00e9\u00e9 Maria ran", (5, 10), "in bytes.* of 'Maria ran'; line"),
+        ("a\r\n\r\nMaria ran", (3, 8), r"with \\r\\n as one character"),
+        ("Maria ran", (1, 6), "from 1. Expected .* Unicode code points from"),
+        ("Maria ran", (1, 5), "from 1, and end is the last character"),
+        ("Maria ran", (0, 4), "from 0, and end is the last character"),
+        ("Maria ran", (6, 10), r"1: the span \[6, 10, 'X'\] ends beyond the 9"),
+        (8 * "\u6628", (2, 4), "not be divided by the rules of its `language`"),
     ],
 )
 def test_spans_that_are_counted_otherwise(tmp_path, text, span, told):

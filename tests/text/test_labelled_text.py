@@ -98,9 +98,14 @@ def test_comments_with_as_many_columns(tmp_path):
     assert [[*x.lines] for x in read] == [[2], [5], [9]]
     rows = [["Ann", "_", "O"]], [["Bo", "_", "O"]], [["#a", "_", "B-X"]]
     assert [x.columns for x in read] == [*rows]
-    file = TextFile(write(tmp_path, "a\tX\t\n"))
-    ((read,), _) = read_columns(file, keep_columns=True)
-    assert read.columns == [["a", "X"]]  # Without the empty column.
+    # A column that is empty in the first row is one if the labels are not last.
+    for text, column, rows in (
+        ("a\tX\t\nb\tY\n", None, [["a", "X"], ["b", "Y"]]),
+        ("a\tX\t\nb\tY\tz\n", 2, [["a", "_", "X"], ["b", "z", "Y"]]),
+    ):
+        file = TextFile(write(tmp_path, text))
+        ((read,), _) = read_columns(file, column, keep_columns=True)
+        assert read.columns == rows
 
 
 def test_one_separator_for_the_whole_file(tmp_path):
