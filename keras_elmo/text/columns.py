@@ -223,16 +223,21 @@ class Columns:
 
     def _is_known(self, row):
         """Whether a word has its label, if its first column is a lone #."""
-        label = row[self.column - 1].strip()
-        is_label = text_kinds.LABEL.fullmatch(label)
-        # A hash tag is a word.
-        return row[0].strip("#") or is_label or label in self._labels
+        if row[0].strip("#"):  # A hash tag is a word.
+            return True
+        label = row[self.column - 1].strip().strip(_INVISIBLE)
+        return text_kinds.LABEL.fullmatch(label) or label in self._labels
 
     @functools.cached_property
     def _labels(self):
-        """The labels of all rows but those before sentences with a #."""
-        rows = (_divide(x)[1] for x in self._blocks())
-        return {*_flat(self.pick(x)[1] for x in rows)}
+        """The labels of all words but those before a sentence with a lone #."""
+        labels = set()
+        for rows in self._blocks():
+            marked, rows = _divide(rows)
+            words = [x for x in marked if self._may_be_word(x[1])]
+            words = [x for x in words if x[1][0].strip("#")]
+            labels.update(self.pick(words + rows)[1])
+        return labels
 
     def pick(self, rows):
         """Returns the words and the labels of rows, without white space.
@@ -326,7 +331,7 @@ class Columns:
         is_given, words_are_given = self._are_given
         wrong = []
         if not words_are_given and (
-            words.content in (_COUNTS, _NUMBERS, _ENTITIES)
+            words.content in (_EMPTY, _COUNTS, _NUMBERS, _ENTITIES)
             or (words.content in (_ONE, _SAME) and size > 2)
         ):
             wrong.append(f"words in column {self.word_column}")

@@ -236,6 +236,7 @@ def test_columns_that_do_not_fit_are_shown(tmp_path, content, expected, shown):
         ("a b O\nc  O\n".replace(" O", "\tO"), None, None),
         ("a a O\nb b O\na a O\n\na X O\na X O\n", None, None),
         ("#tag HT\nis V\n\n#other HT\nis V\n", None, None),
+        ("#tag HT\nis V\n\n# HT\nis V\n", None, None),
         ("text tag\n\na O\n", None, None),  # A header has no empty line.
     ],
 )
