@@ -159,11 +159,12 @@ class Columns:
             raise ValueError(f"'{self._path}' contains no sentences.")
         _, row = self._first
         self._are_given = column is not None, word_column is not None
-        # If each line ends in a tab, it is no column.
+        # If each line ends in a tab, it is no column: the label is before it.
         used = max(i for i, x in enumerate(row, start=1) if x.strip())
         self._has_names = sum(map(bool, map(_NAME.fullmatch, row))) > 1
         self.column, self.word_column = column or used, word_column or form
-        self._width = max(used, self.column, self.word_column)
+        self._needed = max(used, self.column, self.word_column)
+        self._width = len(row) if column else self._needed
         for name in ("column", "word_column"):
             if getattr(self, name) > len(row):
                 self._fail(f"{argument_name(name)} must be one of its columns")
@@ -267,18 +268,15 @@ class Columns:
 
     def with_label_last(self, row):
         """Returns the columns of a row, with `_` for an empty one."""
-        size = len(row) if self._are_given[0] else self._width
-        row = [x.strip() or "_" for x in row[:size]]
+        row = [x.strip() or "_" for x in row[: self._width]]
         label = row.pop(self.column - 1)
         return [*row, label]
 
     def _check_number(self, line, row):
         """Raises `ValueError` if a row has other columns than the first."""
         first_line, first = self._first
-        if len(row) == len(first) and self._are_given[0]:
-            return
         rest = row[self._width :]
-        if len(row) >= self._width and not any(map(str.strip, rest)):
+        if len(row) >= self._needed and not any(map(str.strip, rest)):
             return
         how = ""
         if self._has_names:
@@ -287,7 +285,7 @@ class Columns:
             how = ". If it is a comment, move it to the start of a sentence"
         elif len([*filter(None, row)]) == len([*filter(None, first)]):
             how = ". Write one tab between columns: tr -s '\\t' < OLD > NEW"
-        what = f"expected {self._width} columns, as in line {first_line}"
+        what = f"expected {self._needed} columns, as in line {first_line}"
         self._fail(f"{what}{how}", (line, row))
 
     def check(self, sentences, sample):
@@ -311,7 +309,7 @@ class Columns:
             )
         found = {
             i: _look([[row[i - 1].strip() for _, row in x] for x in sample])
-            for i in range(1, self._width + 1)
+            for i in range(1, self._needed + 1)
         }
         words, labels = found[self.word_column], found[self.column]
         counts = collections.Counter(_flat(x.tags for x in sentences))
