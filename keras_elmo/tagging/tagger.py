@@ -274,6 +274,7 @@ class Tagger:
         self,
         sentences: Iterable[Iterable[str]],
         tags: Iterable[Iterable[str]],
+        *,
         verbose: int | None = None,
     ) -> dict[str, Any]:
         """Scores the tagger on tagged sentences.
@@ -412,6 +413,7 @@ class Tagger:
     def predict_text(
         self,
         texts: Iterable[str],
+        *,
         language: str = "en",
         threshold: float | None = None,
         batch_size: int = 32,
