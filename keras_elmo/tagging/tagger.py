@@ -236,9 +236,6 @@ class Tagger:
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
         verbose = 2 if verbose == 1 and not shows_bars() else verbose
-        data = (sentences, tags), validation_data
-        network = units, dropout, learning_rate
-        limits = batch_size, epochs, max_labels, verbose
         layer = with_separate_layers(ElmoLayer.from_preset(elmo))
         if isinstance(word_vectors, (str, os.PathLike)):
             word_vectors = WordVectors.from_file(
@@ -247,7 +244,19 @@ class Tagger:
                 verbose=int(verbose == 1),
                 name="word_vectors",
             )
-        head, _ = train_head(*data, layer, word_vectors, *network, *limits)
+        head, _ = train_head(
+            (sentences, tags),
+            validation_data,
+            layer,
+            word_vectors=word_vectors,
+            units=units,
+            dropout=dropout,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            epochs=epochs,
+            max_labels=max_labels,
+            verbose=verbose,
+        )
         return cls(after_elmo(head, layer, word_vectors))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:

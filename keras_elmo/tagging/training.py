@@ -35,6 +35,7 @@ def train_head(
     train,
     dev,
     elmo,
+    *,
     word_vectors,
     units,
     dropout,
