@@ -111,7 +111,7 @@ class Tagger:
             )
             results = twin(*inputs)
         complete = keras.Model(model.inputs[0], results)
-        self._run = Compiled(complete, complete, [(32, 8)])
+        self._predict_function = Compiled(complete, complete, [(32, 8)])
 
     def __reduce__(self):
         # Without graphs: a copy makes its own.
@@ -348,7 +348,7 @@ class Tagger:
         tags: list[list[str]] = [[] for _ in words]
         scores = [np.zeros((0, len(self.tag_names)), "float32") for _ in words]
         for batch, ids in self._batches(words, batch_size, verbose):
-            results = call_with_arrays(self._run, ids)
+            results = call_with_arrays(self._predict_function, ids)
             for i, *row in zip(batch, *results):
                 numbers, scores[i] = (x[: len(words[i])] for x in row)
                 tags[i] = [self.tag_names[number] for number in numbers]
