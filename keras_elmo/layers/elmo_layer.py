@@ -188,9 +188,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         )
         self._encode_function = self._encode
         if isinstance(self.token_encoder, TokenEncoder):
-            self._encode_function = Compiled(
-                self._encode, self, [(1, 1), (1, 1), (1,)]
-            )
+            least_sizes = [(1, 1), (1, 1), (1,)]
+            self._encode_function = Compiled(self._encode, self, least_sizes)
         self._pass_on_trainable()
 
     @property
