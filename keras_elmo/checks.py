@@ -28,6 +28,10 @@ def argument_name(name, value=None):
 def named_by_flags(flags):
     """Context manager in which messages call arguments by their flags.
 
+    The flags hold for the whole process, because a command is all that it runs.
+    So errors in threads that a library starts name flags, too. There, a
+    `contextvars.ContextVar` would be empty.
+
     Args:
         flags: Dictionary from the names of arguments to flags.
     """

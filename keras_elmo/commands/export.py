@@ -107,13 +107,13 @@ def run(arguments):
 
 def _check_format(arguments, is_onnx):
     """Raises `ValueError` if an argument is for the other format."""
-    other, how, names = "an ONNX file", "must", ["quantize"]
+    other, must, names = "an ONNX file", "must", ["quantize"]
     if is_onnx:
-        other, how = "a SavedModel", "must not"
+        other, must = "a SavedModel", "must not"
         names = ["serving_default", "dtype"]
     for name in names:
         if getattr(arguments, name):
             raise ValueError(
-                f"{argument_name(name)} is for {other}: OUTPUT {how} end in "
+                f"{argument_name(name)} is for {other}: OUTPUT {must} end in "
                 f".onnx. Received: {arguments.output}"
             )

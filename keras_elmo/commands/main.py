@@ -156,8 +156,8 @@ def _without_tensorflow(error):
 def _how_to_resume(arguments):
     if not hasattr(arguments, "restart"):
         return ""
-    how = ", without --restart," if arguments.restart else ""
-    return f"; run the same command again{how} to resume"
+    change = ", without --restart," if arguments.restart else ""
+    return f"; run the same command again{change} to resume"
 
 
 def _without_number(error):

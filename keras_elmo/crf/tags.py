@@ -240,9 +240,9 @@ def _split_tag(name, known, what):
     if letter not in known:
         examples = ", ".join(f"'{x}-...'" for x in known)
         new = respell(str(name))
-        how = f"; write {new!r}" if new and new[0] in ["O", *known] else ""
+        advice = f"; write {new!r}" if new and new[0] in ["O", *known] else ""
         raise ValueError(
-            f"{what} must be 'O' or like {examples}{how}. Received: {name!r}"
+            f"{what} must be 'O' or like {examples}{advice}. Received: {name!r}"
         )
     return _AS_IN_BIOES.get(letter, letter), entity_type
 

@@ -1,7 +1,7 @@
 """The arrays of a file: tables of the variables in them, and checks.
 
-A table is a dictionary from the names of variables to `Place`s. In names and
-keys, `#` stands for a number, the same one in both.
+A table is a dictionary from the names of variables to `Entry` objects. In
+names and keys, `#` stands for a number, the same one in both.
 """
 
 import contextlib
@@ -38,7 +38,7 @@ CONVOLUTION = Transform(
 )
 
 
-class Place(NamedTuple):
+class Entry(NamedTuple):
     """Where the values of a variable are in a file.
 
     Variables with the same key are concatenated in its array along the first
@@ -52,8 +52,8 @@ class Place(NamedTuple):
 def prefixed(variables, keys, table):
     """Returns a table with prefixes before its variables and their keys."""
     return {
-        f"{variables}{name}": place._replace(key=f"{keys}{place.key}")
-        for name, place in table.items()
+        f"{variables}{name}": entry._replace(key=f"{keys}{entry.key}")
+        for name, entry in table.items()
     }
 
 

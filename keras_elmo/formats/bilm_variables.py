@@ -5,7 +5,7 @@ A name is a path of attributes from an `ElmoLayer` or a language model, such as
 """
 
 from keras_elmo.formats.array_tables import CONVOLUTION
-from keras_elmo.formats.array_tables import Place
+from keras_elmo.formats.array_tables import Entry
 from keras_elmo.formats.array_tables import prefixed
 
 NUM_CHARACTERS = 261
@@ -82,22 +82,22 @@ def _encoder_shapes(units, num_layers, projection_dim=None, **_):
 
 
 _TOKEN_ENCODER = {
-    "embeddings": Place("char_embed"),
-    "conv_kernels.#": Place("CNN/W_cnn_#", CONVOLUTION),
-    "conv_biases.#": Place("CNN/b_cnn_#"),
-    "highways.#.carry_kernel": Place("CNN_high_#/W_carry"),
-    "highways.#.carry_bias": Place("CNN_high_#/b_carry"),
-    "highways.#.transform_kernel": Place("CNN_high_#/W_transform"),
-    "highways.#.transform_bias": Place("CNN_high_#/b_transform"),
-    "projection_kernel": Place("CNN_proj/W_proj"),
-    "projection_bias": Place("CNN_proj/b_proj"),
+    "embeddings": Entry("char_embed"),
+    "conv_kernels.#": Entry("CNN/W_cnn_#", CONVOLUTION),
+    "conv_biases.#": Entry("CNN/b_cnn_#"),
+    "highways.#.carry_kernel": Entry("CNN_high_#/W_carry"),
+    "highways.#.carry_bias": Entry("CNN_high_#/b_carry"),
+    "highways.#.transform_kernel": Entry("CNN_high_#/W_transform"),
+    "highways.#.transform_bias": Entry("CNN_high_#/b_transform"),
+    "projection_kernel": Entry("CNN_proj/W_proj"),
+    "projection_bias": Entry("CNN_proj/b_proj"),
 }
 _CELL = {
     # One matrix: the rows for the input, then those for the state.
-    "kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
-    "recurrent_kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
-    "bias": Place("RNN/MultiRNNCell/Cell#/LSTMCell/B"),
-    "projection_kernel": Place("RNN/MultiRNNCell/Cell#/LSTMCell/W_P_0"),
+    "kernel": Entry("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
+    "recurrent_kernel": Entry("RNN/MultiRNNCell/Cell#/LSTMCell/W_0"),
+    "bias": Entry("RNN/MultiRNNCell/Cell#/LSTMCell/B"),
+    "projection_kernel": Entry("RNN/MultiRNNCell/Cell#/LSTMCell/W_P_0"),
 }
 BILM_TABLE = {
     **prefixed("token_encoder.", "", _TOKEN_ENCODER),
@@ -106,6 +106,6 @@ BILM_TABLE = {
 }
 
 SOFTMAX_TABLE = {
-    "softmax.kernel": Place("softmax/W"),
-    "softmax.bias": Place("softmax/b"),
+    "softmax.kernel": Entry("softmax/W"),
+    "softmax.bias": Entry("softmax/b"),
 }

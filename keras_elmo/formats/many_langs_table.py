@@ -3,7 +3,7 @@
 import numpy as np
 
 from keras_elmo.formats.array_tables import TRANSPOSED
-from keras_elmo.formats.array_tables import Place
+from keras_elmo.formats.array_tables import Entry
 from keras_elmo.formats.array_tables import Transform
 from keras_elmo.formats.array_tables import prefixed
 
@@ -32,25 +32,25 @@ _GATE_KERNEL = Transform(TRANSPOSED.shape, lambda array: -array.T)
 _GATE_BIAS = Transform(read=np.negative)
 
 _TOKEN_EMBEDDER = {
-    "embeddings": Place("char_emb_layer.embedding.weight"),
-    "word_embeddings": Place("word_emb_layer.embedding.weight"),
-    "conv_kernels.#": Place("convolutions.#.weight", TRANSPOSED),
-    "conv_biases.#": Place("convolutions.#.bias"),
+    "embeddings": Entry("char_emb_layer.embedding.weight"),
+    "word_embeddings": Entry("word_emb_layer.embedding.weight"),
+    "conv_kernels.#": Entry("convolutions.#.weight", TRANSPOSED),
+    "conv_biases.#": Entry("convolutions.#.bias"),
     # One matrix, whose last rows are those of the gate.
-    "highways.#.transform_kernel": Place(
+    "highways.#.transform_kernel": Entry(
         "highways._layers.#.weight", TRANSPOSED
     ),
-    "highways.#.carry_kernel": Place("highways._layers.#.weight", _GATE_KERNEL),
-    "highways.#.transform_bias": Place("highways._layers.#.bias"),
-    "highways.#.carry_bias": Place("highways._layers.#.bias", _GATE_BIAS),
-    "projection_kernel": Place("projection.weight", TRANSPOSED),
-    "projection_bias": Place("projection.bias"),
+    "highways.#.carry_kernel": Entry("highways._layers.#.weight", _GATE_KERNEL),
+    "highways.#.transform_bias": Entry("highways._layers.#.bias"),
+    "highways.#.carry_bias": Entry("highways._layers.#.bias", _GATE_BIAS),
+    "projection_kernel": Entry("projection.weight", TRANSPOSED),
+    "projection_bias": Entry("projection.bias"),
 }
 _CELL = {
-    "kernel": Place("input_linearity.weight", _LSTM_KERNEL),
-    "recurrent_kernel": Place("state_linearity.weight", _LSTM_KERNEL),
-    "bias": Place("state_linearity.bias", _LSTM_BIAS),
-    "projection_kernel": Place("state_projection.weight", TRANSPOSED),
+    "kernel": Entry("input_linearity.weight", _LSTM_KERNEL),
+    "recurrent_kernel": Entry("state_linearity.weight", _LSTM_KERNEL),
+    "bias": Entry("state_linearity.bias", _LSTM_BIAS),
+    "projection_kernel": Entry("state_projection.weight", TRANSPOSED),
 }
 TOKEN_EMBEDDER = prefixed("token_encoder.", "", _TOKEN_EMBEDDER)
 ENCODER = {

@@ -74,10 +74,10 @@ def read_word_vectors(path, max_words, on_word=None):
             if on_word:
                 on_word()
     if len(words) < min(total or 1, max_words):
-        told = f"'{path}' ends after {len(words):,} of {total or 1:,} words"
+        message = f"'{path}' ends after {len(words):,} of {total or 1:,} words"
         if not words:
-            raise ValueError(f"{told}.")
-        warnings.warn(f"{told}. Is it complete?", stacklevel=3)
+            raise ValueError(f"{message}.")
+        warnings.warn(f"{message}. Is it complete?", stacklevel=3)
     odd = [x for x in words if x != x.decode("utf-8", "ignore").encode()]
     if len(odd) > len(words) / 100:
         raise ValueError(
@@ -95,27 +95,29 @@ def read_word_vectors(path, max_words, on_word=None):
             f"Received: a number of {sizes[largest]:.3g} for the word "
             f"{words[largest].decode(errors='replace')!r}"
         )
-    told = []
+    messages = []
     if odd:
-        told.append(
+        messages.append(
             f"{len(odd)} of {len(words):,} words in '{path}', such as "
             f"{odd[0]!r}, are not UTF-8, and are never found. Write them in "
             "UTF-8 if you need them."
         )
     if all(map(_is_number, words)):
-        told.append(f"All words in '{path}' are numbers. Are words missing?")
+        messages.append(
+            f"All words in '{path}' are numbers. Are words missing?"
+        )
     # Above 2**24, all numbers of float32 are whole.
     if sizes[largest] < 2**24 and (vectors == np.rint(vectors)).all():
-        told.append(
+        messages.append(
             f"All numbers in '{path}' are whole. Are they vectors, and not "
             "counts?"
         )
     elif any(np.array_equal(vectors[0] - i, range(size)) for i in (0, 1)):
-        told.append(
+        messages.append(
             f"The first numbers in '{path}' are 0, 1, 2 or 1, 2, 3, and so on. "
             "If they are the names of columns, delete that line."
         )
-    for message in told:
+    for message in messages:
         warnings.warn(message, stacklevel=3)
     return words, vectors
 

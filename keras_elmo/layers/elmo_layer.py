@@ -186,9 +186,10 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         self._dropout = keras.layers.Dropout(
             dropout, seed=seed, dtype=self.dtype_policy, name="dropout"
         )
-        self._run = self._encode
+        self._encode_function = self._encode
         if isinstance(self.token_encoder, TokenEncoder):
-            self._run = Compiled(self._encode, self, [(1, 1), (1, 1), (1,)])
+            least_sizes = [(1, 1), (1, 1), (1,)]
+            self._encode_function = Compiled(self._encode, self, least_sizes)
         self._pass_on_trainable()
 
     @property
@@ -290,7 +291,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         if len(leading) > 1:  # Documents become batches of sentences.
             ids = ops.reshape(ids, (number, time, *ids.shape[3:]))
             mask = None if mask is None else ops.reshape(mask, (number, time))
-        layers, mask, state = self._run(
+        layers, mask, state = self._encode_function(
             ids,
             mask,
             state,

@@ -13,7 +13,7 @@ TIME = np.array([1])
 LAST = np.array([-1])
 
 
-class Chain(NamedTuple):
+class CRFScores(NamedTuple):
     """The output of a `CRF` layer, in parts."""
 
     potentials: str
@@ -23,36 +23,36 @@ class Chain(NamedTuple):
     end: np.ndarray
 
 
-def chain_of(crf, potentials):
-    """The `Chain` of a `CRF` layer for a value `(batch, time, num_tags)`."""
+def crf_scores(crf, potentials):
+    """The `CRFScores` of a `CRF` for a value `(batch, time, num_tags)`."""
     weights = crf.transitions, crf.start_transitions, crf.end_transitions
-    return constrained(Chain(potentials, *map(as_array, weights)), crf)
+    return constrained(CRFScores(potentials, *map(as_array, weights)), crf)
 
 
-def constrained(chain, layer):
+def constrained(scores, layer):
     """Forbids what the scheme of a `CRF` or `CRFDecoder` does not allow."""
     allowed = allowed_tags(layer.tag_names, layer.scheme) or [True] * 3
     arrays = [
         np.where(ok, np.maximum(x, IMPOSSIBLE), IMPOSSIBLE).astype("float32")
-        for ok, x in zip(allowed, chain[1:])
+        for ok, x in zip(allowed, scores[1:])
     ]
-    return Chain(chain.potentials, *arrays)
+    return CRFScores(scores.potentials, *arrays)
 
 
-def decode(graph, chain, layer, mask, length):
+def decode(graph, scores, layer, mask, length):
     """The outputs of a `CRFDecoder`, as values `(batch, time, n)`, float32.
 
     Args:
         graph: `GraphBuilder`.
-        chain: `Chain`, with at least one token, real or padding.
+        scores: `CRFScores`, with at least one token, real or padding.
         layer: The `CRFDecoder`.
         mask: Value `(batch, time, 1)`, float32, 0 at padding on the right.
         length: Value `(batch, 1)`, int64.
     """
-    steps = _steps(graph, chain, mask, length)
-    results = [tags] = [_best_tags(graph, chain, *steps)]
+    steps = _steps(graph, scores, mask, length)
+    results = [tags] = [_best_tags(graph, scores, *steps)]
     if layer.return_marginals or layer.return_entities:
-        marginals, follows = _marginals(graph, chain, *steps)
+        marginals, follows = _marginals(graph, scores, *steps)
     if layer.return_marginals:
         results.append(marginals)
     if layer.return_entities:
@@ -61,7 +61,7 @@ def decode(graph, chain, layer, mask, length):
     return [graph.add("Transpose", x, perm=[1, 0, 2]) for x in results]
 
 
-def _steps(graph, chain, mask, length):
+def _steps(graph, scores, mask, length):
     """What the loops over tokens read, as values `(time, batch, n)`.
 
     Returns:
@@ -71,16 +71,16 @@ def _steps(graph, chain, mask, length):
     positions = graph.positions(mask)  # (time,)
     last = graph.add("Equal", positions, graph.add("Sub", length, np.int64(1)))
     last = graph.add("Unsqueeze", graph.cast(last, "float32"), LAST)
-    ends = graph.add("Mul", last, chain.end)  # (batch, time, tags)
-    own = graph.add("Add", chain.potentials, ends)
+    ends = graph.add("Mul", last, scores.end)  # (batch, time, tags)
+    own = graph.add("Add", scores.potentials, ends)
     first = graph.cast(graph.add("Equal", positions, np.int64(0)), "float32")
     own, real = (graph.add("Transpose", x, perm=[1, 0, 2]) for x in (own, mask))
     return own, real, first
 
 
-def _best_tags(graph, chain, own, real, first):
+def _best_tags(graph, scores, own, real, first):
     """The tag sequence with the best score (Viterbi): `(time, batch, 1)`."""
-    num_tags = len(chain.start)
+    num_tags = len(scores.start)
     numbers = np.arange(num_tags, dtype="float32")[None]  # (1, tags)
 
     def forward(body, state, inputs):
@@ -88,9 +88,9 @@ def _best_tags(graph, chain, own, real, first):
         own, real, first = inputs
         is_first, is_real = (body.cast(x, "bool") for x in (first, real))
         score = body.add("Unsqueeze", score, LAST)  # (batch, tags, 1)
-        pairs = body.add("Add", score, chain.transitions)
+        pairs = body.add("Add", score, scores.transitions)
         best = body.add("ReduceMax", pairs, TIME, keepdims=0)
-        best = body.add("Where", is_first, chain.start, best)
+        best = body.add("Where", is_first, scores.start, best)
         best = body.add("Add", best, own)
         largest = body.add("ReduceMax", best, TIME)
         best = body.add("Sub", best, largest)
@@ -115,7 +115,7 @@ def _best_tags(graph, chain, own, real, first):
     return tags
 
 
-def _marginals(graph, chain, own, real, first):
+def _marginals(graph, scores, own, real, first):
     """Probabilities of the tags, by conditional ones.
 
         after_t(i) = logsumexp_j(s_(t+1)(i, j) + after_(t+1)(j))
@@ -131,7 +131,7 @@ def _marginals(graph, chain, own, real, first):
         (after,) = state  # (batch, tags)
         own, real, first = inputs
         is_first, is_real = (body.cast(x, "bool") for x in (first, real))
-        before = body.add("Where", is_first, chain.start, chain.transitions)
+        before = body.add("Where", is_first, scores.start, scores.transitions)
         score = body.add("Unsqueeze", body.add("Add", own, after), TIME)
         score = body.add("Add", score, before)  # (batch, tags, tags)
         new = body.add("ReduceLogSumExp", score, LAST, keepdims=0)
@@ -148,11 +148,11 @@ def _marginals(graph, chain, own, real, first):
         new = body.add("Where", body.cast(real, "bool"), found, share)
         return [new], [body.add("Mul", found, real)]
 
-    zeros = graph.zero_state(own, len(chain.start))
+    zeros = graph.zero_state(own, len(scores.start))
     inputs = [own, real, first]
     _, (follows,) = graph.scan(backward, [zeros], inputs, reverse=True)
     # All rows of the first token are equal: any tag may be before it.
-    one = np.eye(1, len(chain.start), dtype="float32")
+    one = np.eye(1, len(scores.start), dtype="float32")
     state = graph.add("Add", zeros, one)
     _, (marginals,) = graph.scan(forward, [state], [follows, real])
     return marginals, follows

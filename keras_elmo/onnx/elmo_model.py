@@ -64,9 +64,9 @@ class Words(NamedTuple):
     """int32 `(batch, time, chars)`"""
     length: str
     """The number of words of each sentence, int64 `(batch, 1)`"""
-    places: str
-    """Where each word was moved from: for each row of the model's input its
-    place in `ids`, int64 `(batch, time, 1)`"""
+    indices: str
+    """The index in `ids` of each word of the model's input, and of its padding,
+    int64 `(batch, time, 1)`"""
 
 
 def padded_on_the_right(graph, ids):
@@ -79,15 +79,15 @@ def padded_on_the_right(graph, ids):
     positions = graph.positions(ids)
     padding = graph.add("Sub", graph.add("Add", positions, length), number)
     number = graph.add("Sub", number, np.int64(1))
-    places = graph.add("Where", graph.cast(is_word, "bool"), number, padding)
-    positions = graph.add("Expand", positions, graph.add("Shape", places))
-    order = graph.add("ScatterElements", places, places, positions, axis=1)
-    order, places = (graph.add("Unsqueeze", x, LAST) for x in (order, places))
+    indices = graph.add("Where", graph.cast(is_word, "bool"), number, padding)
+    positions = graph.add("Expand", positions, graph.add("Shape", indices))
+    order = graph.add("ScatterElements", indices, indices, positions, axis=1)
+    order, indices = (graph.add("Unsqueeze", x, LAST) for x in (order, indices))
     ids = graph.add("GatherND", ids, order, batch_dims=1)
-    return Words(ids, length, places)
+    return Words(ids, length, indices)
 
 
-def keeps_places(elmo):
+def keeps_positions(elmo):
     """Whether an `ElmoLayer` leaves padding where it is; else it moves it to
     the right."""
     return elmo.add_sentence_boundaries and not elmo.keep_sentence_boundaries
@@ -95,9 +95,9 @@ def keeps_places(elmo):
 
 def at_words(graph, x, words, elmo):
     """Moves an output `(batch, output time, dim)` to where Keras has it."""
-    if not keeps_places(elmo):
+    if not keeps_positions(elmo):
         return x
-    return graph.add("GatherND", x, words.places, batch_dims=1)
+    return graph.add("GatherND", x, words.indices, batch_dims=1)
 
 
 def run_elmo(graph, elmo, words, make_product):
@@ -117,7 +117,7 @@ def run_elmo(graph, elmo, words, make_product):
     _check_elmo(elmo)
     ids, length = bounded(graph, words, elmo)
     x = encode_tokens(graph, ids, elmo.token_encoder, make_product)
-    drops = keeps_places(elmo)
+    drops = keeps_positions(elmo)
     encoded = run_encoder(graph, x, length, elmo.encoder, drops, make_product)
     begin, end, mask = output_slots(graph, elmo, x, length)
     if not drops:

@@ -51,7 +51,7 @@ class TaggerLayers:
             keras.layers.Bidirectional: self._bidirectional,
             keras.layers.Concatenate: self._concatenate,
             SentencePooling: self._pool,
-            CRF: crf_decoding.chain_of,
+            CRF: crf_decoding.crf_scores,
             CRFDecoder: self._decoder,
             **dict.fromkeys(_DROPOUTS, lambda layer, x: x),
         }

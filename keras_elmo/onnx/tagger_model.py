@@ -12,10 +12,10 @@ from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.models.word_model import check_tagged_outputs
 from keras_elmo.models.word_model import named_outputs
 from keras_elmo.models.word_model import tag_names_of
-from keras_elmo.onnx.crf_decoding import Chain
+from keras_elmo.onnx.crf_decoding import CRFScores
 from keras_elmo.onnx.elmo_model import at_words
 from keras_elmo.onnx.elmo_model import ids_input
-from keras_elmo.onnx.elmo_model import keeps_places
+from keras_elmo.onnx.elmo_model import keeps_positions
 from keras_elmo.onnx.elmo_model import output_time
 from keras_elmo.onnx.elmo_model import padded_on_the_right
 from keras_elmo.onnx.elmo_model import run_elmo
@@ -56,7 +56,7 @@ def tagger_model(model, make_product, tag_names=None):
     layers = TaggerLayers(graph, mask)
     for layer, inputs, outputs, _ in others:
         if type(layer) is WordVectors and inputs[0] is ids:
-            own = words.ids if keeps_places(elmo) else "ids"
+            own = words.ids if keeps_positions(elmo) else "ids"
             found = word_vectors(graph, own, layer)
             values[id(outputs[0])] = add_token(found)
             continue
@@ -86,7 +86,7 @@ def tagger_model(model, make_product, tag_names=None):
                 "input: rename its layer. Received: output 'ids'"
             )
         value = values[id(x)]
-        if isinstance(value, Chain):
+        if isinstance(value, CRFScores):
             raise ValueError(
                 "For ONNX, end the model with a `CRFDecoder`. Received: the "
                 f"scores of layer '{name}' as an output"

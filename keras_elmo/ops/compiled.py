@@ -97,14 +97,14 @@ class Compiled:
 
         variables = self._layer.variables
 
-        def run(values, args):
+        def stateless_call(values, args):
             # Otherwise the weights would be compiled as constants.
             with keras.StatelessScope(list(zip(variables, values))):
                 return self._function(*args, **options)
 
         key = self._key(options)
         if key not in self._compiled:
-            self._compiled[key] = jax.jit(run)
+            self._compiled[key] = jax.jit(stateless_call)
         args = [
             _map_tensors(lambda x, n=least: _filled_up(x, n), arg)
             for arg, least in zip(args, self._least_sizes, strict=True)

@@ -28,9 +28,9 @@ def run_windows(gates, clips, projected, state, weights):
         The two tensors of outputs, and the list of the last states.
     """
     outputs, last_state = [], []
-    run = LSTMWindow(gates, *clips)
+    lstm = LSTMWindow(gates, *clips)
     for x, h, c, w in zip(projected, state[::2], state[1::2], weights):
-        hidden, c = run(x, h, c, w.recurrent_kernel, w.projection_kernel)
+        hidden, c = lstm(x, h, c, w.recurrent_kernel, w.projection_kernel)
         outputs.append(hidden)
         last_state += [hidden[-1], c]
     return outputs, last_state
@@ -74,7 +74,7 @@ class LSTMWindow:
         kernels = [tf.convert_to_tensor(k) for k in kernels if k is not None]
 
         @tf.custom_gradient
-        def run(projected, h, c, *kernels):
+        def lstm(projected, h, c, *kernels):
             outputs, last, kept = self._forward(projected, h, c, kernels)
 
             def gradient(d_outputs, d_last):
@@ -84,7 +84,7 @@ class LSTMWindow:
 
             return (outputs, last), gradient
 
-        return run(projected, h, c, *kernels)
+        return lstm(projected, h, c, *kernels)
 
     def _forward(self, projected, h, c, kernels):
         time = tf.shape(projected)[0]
@@ -144,19 +144,19 @@ class LSTMWindow:
 def _compiled(gates, cell_clip):
     """Returns `gates` of the sum of two tensors, and their gradient."""
 
-    def run(sums, c):
+    def apply_gates(sums, c):
         # In the dtype of the cell state; the casts are compiled with the rest.
         m, new_c = gates(tf.cast(sums, c.dtype), c, cell_clip)
         return tf.cast(m, sums.dtype), new_c
 
     def forward(x, y, c):
         sums = x + y
-        return sums, *run(sums, c)
+        return sums, *apply_gates(sums, c)
 
     def gradient(sums, c, d_m, d_c):
         with tf.GradientTape() as tape:
             tape.watch([sums, c])
-            m, new_c = run(sums, c)
+            m, new_c = apply_gates(sums, c)
         d_sums, d_c = tape.gradient([m, new_c], [sums, c], [d_m, d_c])
         return m, d_sums, d_c
 

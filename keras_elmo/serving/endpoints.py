@@ -18,13 +18,13 @@ def make_endpoints(outputs):
     indexer = vectorization.indexer
     all_ids = tf.TensorSpec((None, None, *indexer.token_shape), tf.int32, "ids")
     # One graph that all signatures call.
-    run = tf.function(outputs, input_signature=[all_ids], autograph=False)
+    call = tf.function(outputs, input_signature=[all_ids], autograph=False)
 
     def default(strings):
         # A server passes on whatever it receives: check shapes at run time.
         strings = tf.ensure_shape(strings, (None,))
         words = tf.strings.split(strings)
-        answer = dict(run(vectorization(words)))
+        answer = dict(call(vectorization(words)))
         if outputs.returns_tokens:
             answer["tokens"] = words.to_tensor("")
         return answer
@@ -32,7 +32,7 @@ def make_endpoints(outputs):
     def tokens(tokens, sequence_len):
         tokens = tf.ensure_shape(tokens, (None, None))
         sequence_len = tf.ensure_shape(sequence_len, (None,))
-        return run(vectorization(tokens, sequence_len=sequence_len))
+        return call(vectorization(tokens, sequence_len=sequence_len))
 
     def character_ids(ids):
         ids = tf.ensure_shape(ids, all_ids.shape)
@@ -42,7 +42,7 @@ def make_endpoints(outputs):
             is_padding = ids == indexer.begin_id
             is_padding = tf.reduce_all(is_padding, axis=-1, keepdims=True)
             ids = tf.where(is_padding, 0, ids)
-        return run(ids)
+        return call(ids)
 
     strings = tf.TensorSpec((None,), tf.string, "strings")
     words = tf.TensorSpec((None, None), tf.string, "tokens")

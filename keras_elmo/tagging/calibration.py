@@ -37,7 +37,7 @@ def calibrate(head, batches, labels, scheme):
         Networks](https://arxiv.org/abs/1706.04599)
     """
 
-    def run(vectors, mask, temperature):
+    def tags_and_probabilities(vectors, mask, temperature):
         scores = head([vectors, mask])
         cliques = ops.divide(scores[:, :, :-1], temperature)
         scores = ops.concatenate([cliques, scores[:, :, -1:]], axis=2)
@@ -51,7 +51,7 @@ def calibrate(head, batches, labels, scheme):
         found = ops.take_along_axis(found, tags[..., None], axis=2)
         return tags, found[..., 0]
 
-    compiled = Compiled(run, head, [(16, 8), (16, 8), ()])
+    compiled = Compiled(tags_and_probabilities, head, [(16, 8), (16, 8), ()])
 
     def predict(temperature, i):
         temperature = np.float32([temperature])

@@ -111,7 +111,7 @@ class Tagger:
             )
             results = twin(*inputs)
         complete = keras.Model(model.inputs[0], results)
-        self._run = Compiled(complete, complete, [(32, 8)])
+        self._predict_function = Compiled(complete, complete, [(32, 8)])
 
     def __reduce__(self):
         # Without graphs: a copy makes its own.
@@ -236,9 +236,6 @@ class Tagger:
         check_integer("batch_size", batch_size, 1)
         check_integer("epochs", epochs, 1)
         verbose = 2 if verbose == 1 and not shows_bars() else verbose
-        data = (sentences, tags), validation_data
-        network = units, dropout, learning_rate
-        limits = batch_size, epochs, max_labels, verbose
         layer = with_separate_layers(ElmoLayer.from_preset(elmo))
         if isinstance(word_vectors, (str, os.PathLike)):
             word_vectors = WordVectors.from_file(
@@ -247,7 +244,19 @@ class Tagger:
                 verbose=int(verbose == 1),
                 name="word_vectors",
             )
-        head, _ = train_head(*data, layer, word_vectors, *network, *limits)
+        head, _ = train_head(
+            (sentences, tags),
+            validation_data,
+            layer,
+            word_vectors=word_vectors,
+            units=units,
+            dropout=dropout,
+            learning_rate=learning_rate,
+            batch_size=batch_size,
+            epochs=epochs,
+            max_labels=max_labels,
+            verbose=verbose,
+        )
         return cls(after_elmo(head, layer, word_vectors))
 
     def save(self, path: str | os.PathLike, *, overwrite: bool = False) -> None:
@@ -340,7 +349,7 @@ class Tagger:
         tags: list[list[str]] = [[] for _ in words]
         scores = [np.zeros((0, len(self.tag_names)), "float32") for _ in words]
         for batch, ids in self._batches(words, batch_size, verbose):
-            results = call_with_arrays(self._run, ids)
+            results = call_with_arrays(self._predict_function, ids)
             for i, *row in zip(batch, *results):
                 numbers, scores[i] = (x[: len(words[i])] for x in row)
                 tags[i] = [self.tag_names[number] for number in numbers]

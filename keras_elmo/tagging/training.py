@@ -35,6 +35,7 @@ def train_head(
     train,
     dev,
     elmo,
+    *,
     word_vectors,
     units,
     dropout,
@@ -232,17 +233,19 @@ def look_up(word_vectors, parts):
 def check_coverage(table, pairs, verbose):
     """Warns if few of the words have a vector, or raises `ValueError`."""
     found = [table[word].any() for words, _ in pairs for word in words]
-    told = f"{np.mean(found):.1%} of the words to train on have a word vector"
+    message = (
+        f"{np.mean(found):.1%} of the words to train on have a word vector"
+    )
     if not any(found):
-        raise ValueError(f"{told}: they may be of another language.")
+        raise ValueError(f"{message}: they may be of another language.")
     if np.mean(found) < 0.5:
         warnings.warn(
-            f"{told}. Are they of the same language and tokenization? Words "
+            f"{message}. Are they of the same language and tokenization? Words "
             "without one get zeros.",
             stacklevel=4,
         )
     elif verbose:
-        print(told)
+        print(message)
 
 
 def build_head(width, labels, scheme, units, dropout):

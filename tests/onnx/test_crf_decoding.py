@@ -17,7 +17,7 @@ MASK = np.arange(4) < np.array([4, 2, 1, 0, 3])[:, None]
 def onnx_answer(chain, layer):
     graph = GraphBuilder()
     weights = (np.maximum(x, np.float32(-1e30)) for x in chain[3:])
-    parts = crf_decoding.Chain("potentials", *weights)
+    parts = crf_decoding.CRFScores("potentials", *weights)
     found = crf_decoding.decode(
         graph, crf_decoding.constrained(parts, layer), layer, "mask", "length"
     )
