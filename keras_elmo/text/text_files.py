@@ -65,8 +65,8 @@ def check_file(path, what="corpus", hint=""):
         raise ValueError(
             f"A {what} must be a file. Received a folder: '{path}'{hint}"
         )
-    # Callers take the path of a file only, but what opens it would read standard
-    # input for "-". So "-" is refused here, even if a file has that name.
+    # Callers take the path of a file only, but what opens it would read
+    # standard input for "-". So "-" is refused, even if a file has that name.
     if path == STANDARD_STREAM or not os.path.exists(path):
         raise FileNotFoundError(
             f"There is no {what} file '{path}'.{did_you_mean(path)}"
