@@ -121,8 +121,6 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
-        scalar_mix: The `ScalarMix`; a list of them with `num_representations >
-            1`; `None` with `return_all_layers`.
         presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
             that `from_preset` takes, with descriptions.
 
@@ -200,7 +198,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
 
     @property
     def scalar_mix(self):
-        """As in the constructor: the `ScalarMix`, a list of them, or `None`."""
+        """The `ScalarMix`; a list of them with `num_representations > 1`; `None`
+        with `return_all_layers`."""
         mixes = self.scalar_mixes
         return mixes[0] if len(mixes) == 1 else mixes or None
 
