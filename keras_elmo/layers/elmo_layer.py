@@ -198,8 +198,8 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
 
     @property
     def scalar_mix(self):
-        """The `ScalarMix`; a list of them with `num_representations > 1`; `None`
-        with `return_all_layers`."""
+        """The `ScalarMix`; with `num_representations > 1`, a list of them; with
+        `return_all_layers`, `None`."""
         mixes = self.scalar_mixes
         return mixes[0] if len(mixes) == 1 else mixes or None
 
