@@ -313,10 +313,10 @@ def _check_cut(path, cut, texts):
     """
     number = sum(len(spans) for _, spans in texts)
     found = {x: _number_of_whole(texts, *y) for x, y in _COUNTINGS.items()}
-    how = max(found, key=found.get)
-    is_other, why = how != "from 0" and 2 * found[how] > number, ""
+    counting, why = max(found, key=found.get), ""
+    is_other = counting != "from 0" and 2 * found[counting] > number
     if is_other:
-        why = f", and {found[how]:,} are whole words if counted {how}"
+        why = f", and {found[counting]:,} are whole words if counted {counting}"
     elif 2 * sum(len(x.words) > 3 * x.size > 0 for x in cut) > len(cut):
         why = (
             ". The words are far longer than the spans, so that the text may "
@@ -324,6 +324,10 @@ def _check_cut(path, cut, texts):
         )
     is_beyond = not all(x.words for x in cut)
     if is_other or is_beyond or len(cut) > max(_FEW, number / 2):
+        why = why or (
+            ". They may be counted otherwise, such as in bytes, in UTF-16, "
+            "with \\r\\n as one character, or from 1"
+        )
         raise ValueError(
             f"'{path}': {len(cut):,} of {number:,} spans cut words or end "
             f"beyond the text{why}. Expected spans around words, in Unicode "

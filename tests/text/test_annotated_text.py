@@ -182,6 +182,7 @@ def test_answers_about_single_spans_are_told(tmp_path):
         ("Maria ran", (1, 6), "from 1. Expected .* Unicode code points from"),
         ("Maria ran", (1, 5), "from 1, and end is the last character"),
         ("Maria ran", (0, 4), "from 0, and end is the last character"),
+        ("Maria ran", (1, 4), "otherwise, such as in bytes, in UTF-16, with"),
         ("Maria ran", (6, 10), r"1: the span \[6, 10, 'X'\] ends beyond the 9"),
         (8 * "\u6628", (2, 4), "not be divided by the rules of its `language`"),
     ],
