@@ -180,16 +180,16 @@ class TrainingFolder:
         if new != old:
             differing = [x for x in new + old if new.count(x) != old.count(x)]
             names = sorted({name for name, _ in differing})
-            told = f"Changed, new or missing: {names}."
+            message = f"Changed, new or missing: {names}."
             if not names:
                 was, now = next(x for x in zip(old, new) if x[0] != x[1])
-                told = (
+                message = (
                     "The shards are the same, but their order differs: "
                     f"'{now[0]}' is where '{was[0]}' was."
                 )
             raise self._record.refusal(
                 "A resumed training must have the text that it started with, "
-                f"in the same shards and in the same order by path. {told}"
+                f"in the same shards and in the same order by path. {message}"
             )
         own = Vocabulary.from_file(self.file(VOCABULARY))
         is_same = _words_digest(own) == record["words"]

@@ -93,15 +93,15 @@ def read_columns(file, column=None, word_column=None, keep_columns=False):
             some = [x for x in rows if not _is_marked(x)]
             sample += [some] if some else []
     others = columns.check(sentences, sample)
-    said = [f"words in column {columns.word_column}"]
-    said.append(f"labels in column {columns.column}")
+    reading = [f"words in column {columns.word_column}"]
+    reading.append(f"labels in column {columns.column}")
     if others:
-        said.append(f"more labels in {', '.join(map(str, others))}")
+        reading.append(f"more labels in {', '.join(map(str, others))}")
     if comments := columns.comments:
-        said.append(
+        reading.append(
             f"{len(comments):,} comments, the first in line {min(comments)}"
         )
-    return sentences, said
+    return sentences, reading
 
 
 def _check_kind(file):
@@ -278,15 +278,15 @@ class Columns:
         rest = row[self._width :]
         if len(row) >= self._needed and not any(map(str.strip, rest)):
             return
-        how = ""
+        advice = ""
         if self._has_names:
-            how = ", which may be a header. If it is, remove it"
+            advice = ", which may be a header. If it is, remove it"
         elif row[0].startswith("#"):
-            how = ". If it is a comment, move it to the start of a sentence"
+            advice = ". If it is a comment, move it to the start of a sentence"
         elif len([*filter(None, row)]) == len([*filter(None, first)]):
-            how = ". Write one tab between columns: tr -s '\\t' < OLD > NEW"
+            advice = ". Write one tab between columns: tr -s '\\t' < OLD > NEW"
         what = f"expected {self._needed} columns, as in line {first_line}"
-        self._fail(f"{what}{how}", (line, row))
+        self._fail(f"{what}{advice}", (line, row))
 
     def check(self, sentences, sample):
         """Raises `ValueError` if a column has something else.

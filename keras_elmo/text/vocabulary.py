@@ -155,16 +155,16 @@ def covered_share(words, known, text="the text"):
     counts = collections.Counter(words)
     found = counts.keys() & set(known).difference(_SPECIAL)
     share = sum(map(counts.get, found)) / max(1, counts.total())
-    told = (
+    message = (
         f"The vocabulary has {share:.1%} of {text}'s words. The perplexity "
         "says little, because all other words count as <UNK>, which is easy to "
         "predict. So compare it only with that of models with this vocabulary. "
         "More text of this kind, or a lower minimum count, covers more words."
     )
     if not found:
-        raise ValueError(told)
+        raise ValueError(message)
     if share < 0.9:
-        warnings.warn(told, stacklevel=2)
+        warnings.warn(message, stacklevel=2)
     return share
 
 
