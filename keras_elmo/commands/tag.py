@@ -127,7 +127,7 @@ def _tag(arguments, to, progress):
         tagger = Tagger.load(arguments.model)
     threshold = arguments.threshold
     if threshold is not None:  # Also if INPUT is empty.
-        tagger.predict_entities([], threshold)
+        tagger.predict_entities([], threshold=threshold)
     sentences, gap = _read(arguments, tagger.tag_names, progress)
     is_json = arguments.output_format == "jsonl"
     done = tokens = 0

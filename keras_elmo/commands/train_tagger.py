@@ -128,7 +128,7 @@ def run(arguments):
         text.words,
         text.tags,
         scored.get("dev"),
-        arguments.elmo,
+        elmo=arguments.elmo,
         word_vectors=arguments.word_vectors,
         max_labels=arguments.max_labels,
         verbose=0 if arguments.quiet else 1,

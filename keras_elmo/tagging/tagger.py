@@ -152,8 +152,8 @@ class Tagger:
         sentences: Iterable[Iterable[str]],
         tags: Iterable[Iterable[str]],
         validation_data: tuple[Iterable, Iterable] | None = None,
-        elmo: str | os.PathLike = "english_mini",
         *,
+        elmo: str | os.PathLike = "english_mini",
         word_vectors: str | os.PathLike | WordVectors | None = None,
         units: int = 100,
         dropout: float = 0.5,
@@ -284,6 +284,7 @@ class Tagger:
         sentences: Iterable[Iterable[str]],
         tags: Iterable[Iterable[str]],
         *,
+        batch_size: int = 32,
         verbose: int | None = None,
     ) -> dict[str, Any]:
         """Scores the tagger on tagged sentences.
@@ -292,6 +293,7 @@ class Tagger:
             sentences: Iterable of sentences, each a list of words.
             tags: Iterable of lists of strings, the right tag of each word. If
                 the tagger has a `scheme`, they may be in any scheme.
+            batch_size: As for `predict`.
             verbose: As for `predict`.
 
         Returns:
@@ -314,12 +316,13 @@ class Tagger:
         """
         pairs = tagged_pairs(sentences, tags, self.scheme)
         sentences, tags = zip(*pairs) if pairs else ((), ())
-        found = self.predict(sentences, verbose=verbose)
+        found = self.predict(sentences, batch_size=batch_size, verbose=verbose)
         return score_tags(tags, found, self.scheme)
 
     def predict(
         self,
         sentences: Iterable[Iterable[str | bytes]],
+        *,
         batch_size: int = 32,
         marginals: bool = False,
         verbose: int | None = None,
@@ -358,6 +361,7 @@ class Tagger:
     def predict_entities(
         self,
         sentences: Iterable[Iterable[str | bytes]],
+        *,
         threshold: float | None = None,
         batch_size: int = 32,
         tags: bool = False,

@@ -39,7 +39,7 @@ def tag_sentences(tagger, sentences, threshold=None, **options):
     has_crf = any(isinstance(x, CRFDecoder) for x in tagger.model.layers)
     if threshold is not None or (tagger.scheme and has_crf):
         return tagger.predict_entities(
-            sentences, threshold, tags=True, **options
+            sentences, threshold=threshold, tags=True, **options
         )
     tags = tagger.predict(sentences, **options)
     if tagger.scheme is None:

@@ -134,7 +134,9 @@ def test_a_threshold(model, folder, run, fails):
         run(*command, threshold, "--overwrite")
         found = (folder / "out.conll").read_text().split()[1::2]
         tagger = Tagger.load(model)
-        tags, _ = tagger.predict_entities(sentences, threshold, tags=True)
+        tags, _ = tagger.predict_entities(
+            sentences, threshold=threshold, tags=True
+        )
         assert found == [*itertools.chain(*tags)]
     for wrong in ("0", "1.5", "nan", "0,5"):
         run(*command, wrong, status=2)

@@ -79,8 +79,9 @@ def test_options_are_passed_on_and_nothing_is_shown_if_quiet(
     assert numbers[0] == numbers[1] != numbers[2]
     arguments, options = train.call_args
     dev = [["X"]] * 1700, [["A"]] * 1700
-    assert arguments == ([["X", "X"]], [["A", "B"]], dev, "model")
+    assert arguments == ([["X", "X"]], [["A", "B"]], dev)
     expected = {"word_vectors": "glove.txt", "max_labels": 9, "verbose": 0}
+    expected["elmo"] = "model"
     assert options == expected
     assert Tagger.load("a.keras").tag_names == NAMES
 

@@ -79,7 +79,7 @@ def test_a_crf(tagger):
         else:
             assert names == [] and array.shape == (0, 5)
     assert len({name for names in tags for name in names}) > 2
-    assert tagger.predict(iter(SENTENCES), 100) == tags
+    assert tagger.predict(iter(SENTENCES), batch_size=100) == tags
     assert tagger.predict([]) == [] and tagger.predict([[]]) == [[]]
 
 
@@ -87,7 +87,7 @@ def test_a_crf(tagger):
 def test_entities_with_probabilities(threshold):
     tagger = Tagger(crf_tagger(scale=1.0))
     tags, found = tagger.predict_entities(
-        iter(SENTENCES), threshold, batch_size=2, tags=True
+        iter(SENTENCES), threshold=threshold, batch_size=2, tags=True
     )
     if threshold is None:
         assert tags == tagger.predict(SENTENCES)
@@ -95,12 +95,12 @@ def test_entities_with_probabilities(threshold):
         assert len(names) == len(words)
         assert [x[:3] for x in entities] == Tagger.entities(names)
         assert to_scheme(names, "BIO") == names
-        (expected,) = tagger.predict_entities([words], threshold)
+        (expected,) = tagger.predict_entities([words], threshold=threshold)
         assert [x[:3] for x in entities] == [x[:3] for x in expected]
         for x, y in zip(entities, expected):
             assert x.probability == pytest.approx(y.probability, abs=1e-5)
     assert any(x.end - x.start > 1 for row in found for x in row)
-    assert tagger.predict_entities([], threshold) == []
+    assert tagger.predict_entities([], threshold=threshold) == []
 
 
 @pytest.mark.skipif(
@@ -117,7 +117,7 @@ def test_a_long_entity_is_found_by_its_threshold():
     transitions[1:3, 2] = 9
     start = np.float32([0, 20, 0, 0, 0])
     crf.set_weights([transitions, start, np.zeros(5, "float32")])
-    (found,) = Tagger(model).predict_entities([words], 0.5)
+    (found,) = Tagger(model).predict_entities([words], threshold=0.5)
     assert [x[:3] for x in found] == [(0, 60, "PER")]
     assert found == Tagger(model).predict_entities([words])[0]
 
@@ -134,11 +134,11 @@ def test_probabilities_need_a_crf_and_a_good_threshold(tagger):
         assert len({x for row in other.predict(SENTENCES) for x in row}) > 2
         with pytest.raises(ValueError, match="mark entities"):
             other.predict_entities(SENTENCES)
-    found = tagger.predict_entities(SENTENCES, np.float32(0.5))
-    assert found == tagger.predict_entities(SENTENCES, 0.5)
+    found = tagger.predict_entities(SENTENCES, threshold=np.float32(0.5))
+    assert found == tagger.predict_entities(SENTENCES, threshold=0.5)
     for threshold in (0, 1.5, float("nan"), "0.5", True):
         with pytest.raises(ValueError, match="above 0 and up to 1"):
-            tagger.predict_entities(SENTENCES, threshold)
+            tagger.predict_entities(SENTENCES, threshold=threshold)
 
 
 def test_copies(tagger):
@@ -234,13 +234,14 @@ def test_sentences_are_checked(tagger):
 
 
 def test_progress(tagger, capsys, monkeypatch):
-    tagger.predict([["a"]] * 50, 1, verbose=1)
+    one = {"batch_size": 1}
+    tagger.predict([["a"]] * 50, **one, verbose=1)
     tagger.evaluate([["a"]] * 1600, [["O"]] * 1600)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    tagger.predict([["a"]] * 49, 1)
-    tagger.predict([["a"]] * 50, 1, verbose=0)
+    tagger.predict([["a"]] * 49, **one)
+    tagger.predict([["a"]] * 50, **one, verbose=0)
     assert capsys.readouterr().out == ""
-    tagger.predict([["a"]] * 50, 1)
+    tagger.predict([["a"]] * 50, **one)
     assert "50/50" in capsys.readouterr().out
 
 

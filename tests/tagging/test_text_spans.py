@@ -71,7 +71,7 @@ def test_entities_are_those_of_predict_entities(tagger):
     (sentences,) = raw_text.raw_sentences([text], "en")
     words = [x.tokens for x in sentences]
     for threshold in (None, 0.05):
-        rows = tagger.predict_entities(words, threshold)
+        rows = tagger.predict_entities(words, threshold=threshold)
         (found,) = tagger.predict_text([text], threshold=threshold)
         assert len(found) > 0
         assert [(x.text.split(), *x[2:4]) for x in found] == [

@@ -67,7 +67,7 @@ def elmo(tmp_path_factory):
 def train(elmo, data, dev=None, seed=1, **kwargs):
     keras.utils.set_random_seed(seed)
     options = {"units": 8, "verbose": 0, "learning_rate": 0.02, **kwargs}
-    return Tagger.train(*data, dev, elmo, **options)
+    return Tagger.train(*data, dev, elmo=elmo, **options)
 
 
 @pytest.fixture(scope="module")
