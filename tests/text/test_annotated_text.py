@@ -69,6 +69,15 @@ def test_words_of_raw_text():
             assert x.text == text
 
 
+@pytest.mark.parametrize("letter", ["\u6628", "\u30ab", "\u0e01"])
+def test_words_that_are_not_divided_are_told(letter):
+    told = "`language='en'` do not divide .* such as zh, ja or th"
+    with pytest.warns(match=told) as found:
+        tokenize(f"{letter * 11} a\n{letter * 12}")
+    assert len(found) == 1
+    tokenize(f"{letter * 10} {'a' * 50}")
+
+
 def test_bad_arguments_of_tokenize():
     with pytest.raises(ValueError, match=r"`text` must be a string\. .*: b'"):
         tokenize(b"a")
