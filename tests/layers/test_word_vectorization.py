@@ -3,13 +3,14 @@ import sys
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from comparisons import assert_equal
 
 from keras_elmo import WordVectorization
 from keras_elmo import batch_to_ids
 from keras_elmo.layers.word_vectorization import vectorization_of
 from keras_elmo.text.byte_indexer import ByteIndexer
+
+tf = pytest.importorskip("tensorflow", reason="Its layer takes strings.")
 
 SENTENCES = [
     ["First", "sentence", "."],
