@@ -170,7 +170,7 @@ def measure(tagger, sentences):
             sentences, verbose=0
         ),
         "predict_entities, threshold 0.1": lambda: tagger.predict_entities(
-            sentences, 0.1, verbose=0
+            sentences, threshold=0.1, verbose=0
         ),
     }
     seconds = {name: [] for name in calls}
