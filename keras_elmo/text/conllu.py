@@ -3,6 +3,8 @@
 import functools
 import re
 
+from keras_elmo.text.text_kinds import find_kind
+
 COLUMNS = ["ID", "FORM", "LEMMA", "UPOS", "XPOS", "FEATS", "HEAD", "DEPREL"]
 COLUMNS += ["DEPS", "MISC"]
 
@@ -25,7 +27,7 @@ def parser(file):
     if "FORM" not in names:
         names = COLUMNS
     more = [x for x in names if x not in COLUMNS]
-    is_plus = more and not re.search(r"\.conllu(\.gz)?$", file.path)
+    is_plus = more and find_kind(file.path).format != "conllu"
     label = more[-1] if is_plus else "UPOS"
     parse = functools.partial(parse_row, file.path)
     if "ID" not in names:  # In CoNLL-U Plus, it may be left out.

@@ -124,17 +124,14 @@ def corpus_format(file):
 def _warn_of_kind(file, format=None):
     """Warns if what is read as sentences looks like something else."""
     looks_like, path = file.kind.looks_like, file.path
+    is_conllu = (format or corpus_format(file)) == "conllu"
     if looks_like == CR:
         warnings.warn(
             f"'{path}' has lines that end in CR alone, and is read as one line."
             f" Convert it with: tr '\\r' '\\n' < '{path}'",
             stacklevel=3,
         )
-    elif (
-        looks_like
-        and format in (None, "raw")
-        and (format or corpus_format(file) == "text")
-    ):
+    elif looks_like and not is_conllu and format != "text":
         warnings.warn(
             f"'{path}' looks like {looks_like}. Write its sentences to a file.",
             stacklevel=3,
