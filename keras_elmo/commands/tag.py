@@ -225,7 +225,8 @@ def _read(arguments, tag_names, progress):
         if arguments.format == LABELLED:
             raise
         advice = "If each line of INPUT is a sentence, pass --format text."
-        raise ValueError(f"{error}. {advice}") from error
+        message = str(error).removesuffix(".")
+        raise ValueError(f"{message}. {advice}") from error
     progress.say(f"{path}: {', '.join(reading)}")
     progress.start("sentences", len(sentences))
     rows = itertools.chain.from_iterable(x.columns for x in sentences)
