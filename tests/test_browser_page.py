@@ -114,9 +114,9 @@ def test_page(tmp_path):
     tagger = keras_elmo.Tagger.load("english_pos")
     assert [shown["tags"]] == tagger.predict([SENTENCES[2]])
     (names,) = keras_elmo.Tagger.load("english_names").predict_entities([NAMES])
-    assert [[x["start"], x["end"], x["type"]] for x in shown["names"]] == [
-        [*x[:3]] for x in names
-    ]
+    keys = "start_word", "end_word", "type"
+    found = [[x[key] for key in keys] for x in shown["names"]]
+    assert found == [[*x[:3]] for x in names]
     shares = [x["probability"] for x in shown["names"]]
     np.testing.assert_allclose(shares, [x[3] for x in names], atol=0.05)
 

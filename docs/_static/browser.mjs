@@ -56,10 +56,11 @@ export async function findNames(words) {
     outputs.entity_probabilities.data,
     outputs.entity_lengths.data,
   ];
-  return words.flatMap((_, start) => {
-    const type = labels.namer[tags[start]].slice(2);
-    const end = start + lengths[start];
-    return end > start ? [{ start, end, type, probability: shares[start] }] : [];
+  return words.flatMap((_, start_word) => {
+    if (!lengths[start_word]) return [];
+    const type = labels.namer[tags[start_word]].slice(2);
+    const end_word = start_word + lengths[start_word];
+    return [{ type, start_word, end_word, probability: shares[start_word] }];
   });
 }
 
@@ -127,11 +128,12 @@ async function readNamed() {
   const words = splitWords(find("#elmo-names-text").value);
   const shown = [...words];
   const entities = words.length ? await findNames(words) : [];
-  for (const { start, end, type, probability } of entities.reverse()) {
-    const text = words.slice(start, end).join(" ");
+  for (const { type, start_word, end_word, probability } of entities.reverse()) {
+    const found = words.slice(start_word, end_word);
     const note = `${type} ${Math.round(100 * probability)}%`;
     const turn = ["PER", "LOC", "ORG"].indexOf(type) / 3;
-    shown.splice(start, end - start, annotated(text, note, turn));
+    const node = annotated(found.join(" "), note, turn);
+    shown.splice(start_word, found.length, node);
   }
   find("#elmo-names").replaceChildren(...shown);
 }

@@ -12,6 +12,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { text } from "node:stream/consumers";
 import { InferenceSession, Tensor } from "onnxruntime-node";
 
+const WORD = /[^ \t\n\r\v\f]+/g;
 const BOUNDARIES = new Map([["<S>", [257]], ["</S>", [258]]]);
 
 /** Yields the number and the bytes of each field of a protobuf message. */
@@ -52,19 +53,43 @@ const chars = session.inputMetadata[0].shape[2];
 const best = (x) => (x.length > 1 ? x.indexOf(Math.max(...x)) : x[0]);
 const isJson = process.argv[3] === "--json";
 
+/** Where each word begins and ends in a text, in Unicode code points. */
+function charSpans(text) {
+  let [at, count] = [0, 0];
+  const countTo = (end) => {
+    count += [...text.slice(at, end)].length;
+    at = end;
+    return count;
+  };
+  return [...text.matchAll(WORD)].map(({ 0: word, index }) => [
+    countTo(index),
+    countTo(index + word.length),
+  ]);
+}
+
 /** The entities of a sentence, whose words begin at place `first`. */
-function findEntities(results, tags, first) {
-  return tags.flatMap((tag, start) => {
-    const length = results.entity_lengths.data[first + start];
-    const probability = results.entity_probabilities.data[first + start];
-    const entity = { type: tag.slice(2), start, end: start + length };
-    return length ? [{ ...entity, probability }] : [];
+function findEntities(results, { text, tags }, first) {
+  const spans = charSpans(text);
+  return tags.flatMap((tag, start_word) => {
+    const length = results.entity_lengths.data[first + start_word];
+    if (!length) return [];
+    const end_word = start_word + length;
+    return [
+      {
+        type: tag.slice(2),
+        start_word,
+        end_word,
+        start_char: spans[start_word][0],
+        end_char: spans[end_word - 1][1],
+        probability: results.entity_probabilities.data[first + start_word],
+      },
+    ];
   });
 }
 
 const lines = (await text(process.stdin)).match(/[^\n]*\n|[^\n]+$/g) ?? [];
 const texts = lines.map((line) => line.replace(/\r?\n$/, ""));
-const sentences = lines.map((line) => line.match(/[^ \t\n\r\v\f]+/g) ?? []);
+const sentences = lines.map((line) => line.match(WORD) ?? []);
 while (sentences.length) {
   const batch = sentences.splice(0, 32);
   const time = Math.max(...batch.map((words) => words.length));
@@ -79,7 +104,7 @@ while (sentences.length) {
     const tags = words.map((_, j) => label(i * time + j));
     const found = { text: texts.shift(), words, tags };
     if (isJson && results.entity_lengths)
-      found.entities = findEntities(results, tags, i * time);
+      found.entities = findEntities(results, found, i * time);
     const columns = () => words.map((x, j) => `${x}\t${tags[j]}\n`).join("");
     console.log(isJson ? JSON.stringify(found) : columns());
   });

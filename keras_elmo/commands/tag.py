@@ -12,17 +12,17 @@ the reports are then on standard error.
 
 If OUTPUT ends in .jsonl, or with --output-format jsonl, it has a JSON object
 for each sentence: its "text", "words" and "tags", and if these mark entities,
-"entities", such as {"type": "PER", "start": 0, "end": 2, "probability": 0.98}.
-The words from start to before end, counted from 0, are an entity, and the
-probability is that exactly these words are one of this type. keras-elmo
-train-tagger and evaluate read the words and tags of such a file, and not its
-entities.
+"entities", such as {"type": "PER", "start_word": 0, "end_word": 2,
+"start_char": 0, "end_char": 11, "probability": 0.98}. The words from start_word
+to before end_word, counted from 0, are an entity. They are the text from
+start_char to before end_char, counted in Unicode code points. The probability
+is that exactly these words are an entity of this type. keras-elmo train-tagger
+and evaluate read the words and tags of such a file, and not its entities.
 
-With --raw, an entity also has its position in the text: it is the text from
-start_char to before end_char, counted in Unicode code points. The texts include
-the white space between sentences and the ends of lines, and a line without
-words has an object, too. So all texts, joined, are INPUT (but for a byte order
-mark).
+The text is the line of INPUT or, of CoNLL-U and labelled files, the words
+joined by spaces. With --raw, the texts include the white space between
+sentences and the ends of lines, and a line without words has an object, too. So
+all texts, joined, are INPUT (but for a byte order mark).
 
 Of a labelled file, OUTPUT has all columns, separated by spaces, unless it is
 .jsonl: the label of the file is the last but one, and the tag is the last, as
@@ -163,15 +163,14 @@ def _as_columns(sentence, tags, gap):
 
 
 def _as_json(sentence, tags, entities):
-    found = {"text": sentence.text or " ".join(sentence.tokens)}
-    found |= {"words": sentence.tokens, "tags": tags}
+    found = {"text": sentence.text, "words": sentence.tokens, "tags": tags}
     if entities is not None:
         found["entities"] = []
+    places = sentence.char_spans() if entities else []
     for start, end, entity_type, probability in entities or ():
-        entity = {"type": entity_type, "start": start, "end": end}
-        if sentence.starts:
-            places = sentence.char_span(start, end)
-            entity |= zip(("start_char", "end_char"), places)
+        entity = {"type": entity_type, "start_word": start, "end_word": end}
+        entity["start_char"] = places[start][0]
+        entity["end_char"] = places[end - 1][1]
         if probability is not None:
             entity["probability"] = float(f"{probability:.6g}")
         found["entities"].append(entity)

@@ -77,9 +77,9 @@ def spans_of_texts(tagger, texts, language, threshold, **options):
 
 def _spans(sentence, rows):
     """Returns the `TextSpan`s of a `Sentence`."""
-    spans = []
+    spans, places = [], sentence.char_spans()
     for start, end, entity_type, probability in rows:
-        i, j = sentence.char_span(start, end)
+        i, j = places[start][0], places[end - 1][1]
         text = sentence.text[i:j]
         spans.append(TextSpan(i, j, entity_type, probability, text))
     return spans

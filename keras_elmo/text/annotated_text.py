@@ -247,11 +247,6 @@ def _tagged(path, examples, language):
     return sentences
 
 
-def _ends(sentence):
-    pairs = zip(sentence.starts, sentence.tokens)
-    return [start + len(token) for start, token in pairs]
-
-
 def _tags(path, number, whole, spans, cut):
     """Returns the tags of a text's words; adds `_Cut`s to a list.
 
@@ -262,7 +257,8 @@ def _tags(path, number, whole, spans, cut):
         spans: Its spans.
         cut: The list.
     """
-    text, starts, ends = whole.text, whole.starts, _ends(whole)
+    text, starts = whole.text, whole.starts
+    ends = [end for _, end in whole.char_spans()]
     tags = ["O"] * len(starts)
     for start, end, label in spans:
         where = f"line {number}: the span"
@@ -297,8 +293,9 @@ def _number_of_whole(texts, size, before_start, before_end):
     number = 0
     for whole, spans in texts:
         places = [*itertools.accumulate(map(size, whole.text), initial=0)]
-        starts = {places[i] + before_start for i in whole.starts}
-        ends = {places[i] + before_end for i in _ends(whole)}
+        words = whole.char_spans()
+        starts = {places[i] + before_start for i, _ in words}
+        ends = {places[j] + before_end for _, j in words}
         number += sum(i in starts and j in ends for i, j, _ in spans)
     return number
 

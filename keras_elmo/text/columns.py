@@ -87,7 +87,9 @@ def read_columns(file, column=None, word_column=None, keep_columns=False):
         if len(lines) != len(rows):
             lines = [line for line, _ in rows]
         kept = keep_columns and [columns.with_label_last(x) for _, x in rows]
-        sentences.append(Sentence("", words, (), tags, lines, kept or ()))
+        sentences.append(
+            Sentence(" ".join(words), words, (), tags, lines, kept or ())
+        )
         if len(sample) < _SAMPLE:
             # The others may be comments after all.
             some = [x for x in rows if not _is_marked(x)]

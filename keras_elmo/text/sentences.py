@@ -14,7 +14,8 @@ class Sentence:
     text that the sentence is in."""
     tokens: list[str]
     starts: Sequence[int] = ()
-    """Where each token begins in `text`, in characters, if that is known"""
+    """Where each token begins in `text`, in characters. Without it, there is
+    only white space between the tokens"""
     tags: Sequence[str] = ()
     """The label of each token, if the file has labels"""
     lines: Sequence[int] = ()
@@ -22,12 +23,13 @@ class Sentence:
     columns: Sequence[list[str]] = ()
     """All columns of each token, with the label last, if asked for"""
 
-    def char_span(self, start, end):
-        """Returns where tokens begin and end in `text`, in characters.
-
-        Args:
-            start: Integer, the first token, from 0.
-            end: Integer, the token after the last one.
-        """
-        last = end - 1
-        return self.starts[start], self.starts[last] + len(self.tokens[last])
+    def char_spans(self):
+        """Returns where each token begins and ends in `text`, in characters."""
+        spans, end = [], 0
+        for i, token in enumerate(self.tokens):
+            start = (
+                self.starts[i] if self.starts else self.text.index(token, end)
+            )
+            end = start + len(token)
+            spans.append((start, end))
+        return spans

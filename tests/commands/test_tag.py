@@ -84,15 +84,46 @@ def test_json_lines_of_conllu(model, folder, run):
             "text": " ".join(sentence),
             "words": sentence,
             "tags": tags,
-            "entities": [as_object(*x) for x in entities],
+            "entities": [as_object(sentence, *x) for x in entities],
         }
         for sentence, tags, entities in zip(words, *found, strict=True)
     ]
 
 
-def as_object(start, end, kind, probability):
-    shared = {"type": kind, "start": start, "end": end}
-    return {**shared, "probability": float(f"{probability:.6g}")}
+def as_object(words, start, end, kind, probability):
+    """An entity, if the text is the words joined by spaces."""
+    return {
+        "type": kind,
+        "start_word": start,
+        "end_word": end,
+        "start_char": sum(len(word) + 1 for word in words[:start]),
+        "end_char": len(" ".join(words[:end])),
+        "probability": float(f"{probability:.6g}"),
+    }
+
+
+def check_places(row):
+    """Compares the words of each entity with its part of the text."""
+    assert Tagger.entities(row["tags"]) == [
+        (x["start_word"], x["end_word"], x["type"]) for x in row["entities"]
+    ]
+    for x in row["entities"]:
+        text = row["text"][x["start_char"] : x["end_char"]]
+        words = row["words"][x["start_word"] : x["end_word"]]
+        assert "".join(text.split()) == "".join(words)
+        assert 0 < x["probability"] <= 1
+
+
+def test_places_in_lines(model, folder, run):
+    """The white space of a line stays in its text."""
+    lines = [" The \U0001f44d\tcat  sat", "", "the thet  he the\v", "a"]
+    (folder / "a.txt").write_text("\r\n".join(lines), "utf-8", newline="")
+    run("tag", model, "a.txt", "out.jsonl", "--threshold", "0.01")
+    rows = read_rows()
+    assert [row["text"] for row in rows] == lines
+    for row in rows:
+        check_places(row)
+    assert min(len(rows[i]["entities"]) for i in (0, 2)) > 1
 
 
 RAW = "  The cat.  It sat\u00a0on \U0001f44d now!\n\n \t\nEnd.\r\nit is"
@@ -109,14 +140,7 @@ def test_places_in_raw_text(model, folder, run):
         assert [len(row["words"]) for row in rows] == [3, 6, 0, 0, 2, 2]
         assert sum(len(row["entities"]) for row in rows) > 2
         for row in rows:
-            assert Tagger.entities(row["tags"]) == [
-                (x["start"], x["end"], x["type"]) for x in row["entities"]
-            ]
-            for x in row["entities"]:
-                text = row["text"][x["start_char"] : x["end_char"]]
-                words = row["words"][x["start"] : x["end"]]
-                assert "".join(text.split()) == "".join(words)
-                assert 0 < x["probability"] <= 1
+            check_places(row)
     # It is labelled text, too.
     out, _ = run("evaluate", model, "out.jsonl", "--json")
     assert json.loads(out)["f1"] == 1
