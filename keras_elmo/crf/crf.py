@@ -165,7 +165,7 @@ class CRF(keras.layers.Layer):
             for name in ("start_transitions", "end_transitions")
         )
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs, *, mask=None):
         self._check_shape(inputs.shape)
         if mask is None:
             mask = ops.ones(ops.shape(inputs)[:2], "bool")

@@ -2,7 +2,6 @@
 
 import contextlib
 import contextvars
-import inspect
 
 import keras
 from keras import ops
@@ -97,13 +96,6 @@ class TracksLists:
 class BaseLayer(TracksLists, keras.layers.Layer):
     """Base class of the layers."""
 
-    def __call__(self, inputs, *args, **kwargs):
-        if args:  # Keras gives the output a mask only if it is a keyword.
-            given = inspect.signature(self.call).bind(inputs, *args).arguments
-            _, *named = given.items()
-            return super().__call__(inputs, **dict(named), **kwargs)
-        return super().__call__(inputs, **kwargs)
-
     def quantize(self, *args, **kwargs):
         """Raises `NotImplementedError`, with what runs ELMo in 8 bits."""
         raise NotImplementedError(
@@ -189,9 +181,9 @@ def _all_sublayers(layer):
 class IdLayer(FreezableLayer):
     """Base class of layers of ids."""
 
-    def __call__(self, inputs, *args, **kwargs):
+    def __call__(self, inputs, **kwargs):
         # Before Keras makes a tensor of an array, which on JAX is int32.
-        return super().__call__(as_array(inputs, self.name), *args, **kwargs)
+        return super().__call__(as_array(inputs, self.name), **kwargs)
 
     def get_config(self):
         refuse_h5(self)

@@ -55,11 +55,11 @@ class BiLMEncoder(FreezableLayer):
     Call arguments:
         inputs: Tensor of shape `(batch, time, features)`. `features` may differ
             from `projection_dim`, even with skip connections.
-        initial_state: List of tensors, in the format that `return_state`
-            returns. Defaults to zeros.
         mask: Boolean tensor of shape `(batch, time)`, `False` at padding.
         training: Boolean, whether gradients will be computed. It does not
             change the outputs.
+        initial_state: List of tensors, in the format that `return_state`
+            returns. Defaults to zeros.
         return_state: Boolean, whether to return the last states in addition to
             the outputs.
         return_ends: Boolean. If `False`, the outputs at the first and at the
@@ -154,9 +154,10 @@ class BiLMEncoder(FreezableLayer):
     def call(
         self,
         inputs,
-        initial_state=None,
+        *,
         mask=None,
         training=None,
+        initial_state=None,
         return_state=False,
         return_ends=True,
     ):

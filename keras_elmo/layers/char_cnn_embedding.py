@@ -149,7 +149,7 @@ class CharCNNEmbedding(TokenEncoder):
             self, "projection_bias", (self.projection_dim,)
         )
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, *, training=None):
         *_, dim = self.compute_output_shape(inputs.shape)  # Checks the shape.
         ids = as_ids(inputs, self.num_ids, self.name)
         words = ops.reshape(ids, (-1, *self.token_shape))

@@ -227,6 +227,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
     def call(
         self,
         inputs,
+        *,
         mask=None,
         training=None,
         initial_state=None,

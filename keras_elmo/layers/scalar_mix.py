@@ -132,7 +132,7 @@ class ScalarMix(BaseLayer):
             return ops.softmax(read_weight(self.scalars, self.variable_dtype))
         return ops.convert_to_tensor(self.fixed_weights, self.variable_dtype)
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs, *, mask=None):
         # They may be of integers.
         inputs = [ops.cast(x, self.compute_dtype) for x in inputs]
         if self.layer_norm:

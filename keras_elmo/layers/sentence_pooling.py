@@ -70,7 +70,7 @@ class SentencePooling(BaseLayer):
         self.input_spec = keras.InputSpec(min_ndim=3)
         self.supports_masking = True
 
-    def call(self, inputs, mask=None):
+    def call(self, inputs, *, mask=None):
         if mask is not None:
             mask = as_mask(mask, inputs.shape[:-1], self.name)
         inputs = ops.cast(inputs, self.compute_dtype)  # It may be of integers.

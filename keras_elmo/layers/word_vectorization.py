@@ -189,7 +189,7 @@ class WordVectorization(keras.layers.Layer):
         is_eager = tf.executing_eagerly()
         return keras.ops.convert_to_tensor(ids.numpy()) if is_eager else ids
 
-    def call(self, inputs, sequence_len=None):
+    def call(self, inputs, *, sequence_len=None):
         import tensorflow as tf
 
         from keras_elmo.text import graph_tokens

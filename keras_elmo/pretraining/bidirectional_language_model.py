@@ -51,10 +51,10 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         inputs: Pair of integer tensors, the ids that the forward and the
             backward stack read, each in reading order: `(batch, time,
             *token_shape)`. The two need not be from the same text.
+        training: Boolean, whether to apply dropout.
         initial_state: List of tensors, as returned with `return_state`.
             Defaults to zeros.
         return_state: Boolean, whether to return the last states as well.
-        training: Boolean, whether to apply dropout.
 
     Returns:
         The forward and the backward logits, a list of two float32 tensors
@@ -141,7 +141,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         self.built = True
 
     def call(
-        self, inputs, initial_state=None, return_state=False, training=None
+        self, inputs, *, training=None, initial_state=None, return_state=False
     ):
         seed = self._seed if training else None
         hidden, state = self.predict_hidden(inputs, initial_state, seed)

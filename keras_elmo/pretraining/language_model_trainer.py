@@ -128,7 +128,7 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         ]
         self.built = True
 
-    def call(self, inputs, training=None):
+    def call(self, inputs, *, training=None):
         model = self.language_model
         vectors = self._token_vectors(inputs, training)
         if not training:

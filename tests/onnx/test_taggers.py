@@ -137,7 +137,7 @@ def masked(mask_of):
     mask = mask_of(ids, elmo)
     x = bilstm()(elmo(ids, mask=mask), mask=mask)
     scores = CRF(5)(L.Dense(5)(x), mask)  # By position.
-    outputs = [CRFDecoder(name="tags")(scores), SentencePooling()(x, mask)]
+    outputs = [CRFDecoder(name="tags")(scores), SentencePooling()(x, mask=mask)]
     return keras.Model(ids, outputs)
 
 
