@@ -53,6 +53,10 @@ class CRFDecoder(keras.layers.Layer):
           probability is that of all tag sequences of the scheme that mark
           exactly this entity; it is not the product of its tags' marginals.
 
+        `export_saved_model` and `export_onnx` name them `{name}`,
+        `{name}_marginals`, `{name}_entity_probabilities` and
+        `{name}_entity_lengths`, with the name of the layer.
+
     Masking:
         The scores contain the mask. Padding gets tag 0 and probabilities of
         zero.
@@ -103,6 +107,13 @@ class CRFDecoder(keras.layers.Layer):
         self._allowed = allowed_tags(self.tag_names, scheme)
         if return_entities:
             self._entity_tags = entity_tags(self.tag_names)
+
+    @property
+    def output_suffixes(self):
+        """What follows the layer's name in the names of its outputs."""
+        marginals = ["_marginals"] * self.return_marginals
+        entities = ["_entity_probabilities", "_entity_lengths"]
+        return ["", *marginals, *entities * self.return_entities]
 
     def build(self, input_shape):
         self._check_shape(input_shape)

@@ -144,8 +144,9 @@ def with_separate_layers(elmo):
 def named_outputs(model, outputs=None):
     """The outputs of a model, named after their layers.
 
-    They are numbered if a layer has several, or if the layers are unknown, as
-    in a subclassed model.
+    A layer with several outputs may have `output_suffixes`, which follow its
+    name. Equal names are numbered, and so are outputs whose layers are unknown,
+    as in a subclassed model.
 
     Args:
         model: A Keras model.
@@ -159,12 +160,20 @@ def named_outputs(model, outputs=None):
     if isinstance(outputs, dict):
         return dict(sorted(outputs.items()))
     outputs = keras.tree.flatten(outputs)
-    names = [layer_of(x).name for x in symbolic]
+    names = [_name_of(x) for x in symbolic]
     counts = [names[:i].count(name) for i, name in enumerate(names)]
     names = [f"{name}_{i}" if i else name for name, i in zip(names, counts)]
     if len(set(names)) < len(outputs):
         names = [f"output_{i}" for i in range(len(outputs))]
     return dict(zip(names, outputs))
+
+
+def _name_of(x):
+    layer, *_, outputs = call_of(x)
+    if not hasattr(layer, "output_suffixes"):  # Only a `CRFDecoder` has some.
+        return layer.name
+    place = [y is x for y in outputs].index(True)
+    return layer.name + layer.output_suffixes[place]
 
 
 def named_elmo_outputs(tokens, layers, mixes):

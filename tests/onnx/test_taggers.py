@@ -172,7 +172,8 @@ def check(found, expected, tolerance=1e-5):
 
 
 SCHEME = {"tag_names": BIO, "scheme": "BIO"}
-ALL_OF_CRF = "tags tags_1 tags_2 tags_3"
+ALL_OF_CRF = """
+tags tags_marginals tags_entity_probabilities tags_entity_lengths"""
 POOLED = "class scores mean most"
 
 

@@ -124,7 +124,7 @@ def sequential():
 
 
 LETTERS = ["a", b"b", "c"]
-OF_CRF = ["tags", "tags_1", "tags_2"]
+OF_CRF = ["tags", "tags_entity_probabilities", "tags_entity_lengths"]
 
 
 def labels_of(x, names):
