@@ -319,5 +319,5 @@ def test_what_follows_the_inputs_is_passed_by_name(name):
     gives outputs a mask only if it is passed by name."""
     make, x, *_ = CASES[name]
     if make is not in_rnn:  # Keras calls the cell.
-        with pytest.raises(TypeError, match="too many|takes 2 positional"):
+        with pytest.raises(TypeError, match=r"too many|takes 2 positional"):
             make()(x, None)

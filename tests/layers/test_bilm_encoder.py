@@ -188,18 +188,18 @@ def test_a_bad_constructor_argument_is_named(argument, values):
 
 
 @pytest.mark.parametrize(
-    ("arguments", "message"),
+    ("x", "state", "mask", "message"),
     [
-        ([np.zeros((2, 6), "float32")], "expected ndim=3"),
-        ([random_batch(), [np.zeros((4, 6))]], "8 tensors.*Received: 1"),
-        ([random_batch(), [np.zeros((1, 6))] * 8], r"\(4, 6\).* \[\(1, 6\)"),
-        ([keras.Input((5, 6)), [keras.Input((6,))]], "8 tensors.*Received: 1"),
-        ([random_batch(), None, np.ones((5, 4), bool)], r"`mask`.*\(4, 5\)"),
+        (np.zeros((2, 6), "float32"), None, None, "expected ndim=3"),
+        (random_batch(), [np.zeros((4, 6))], None, "8 tensors.*Received: 1"),
+        (random_batch(), [np.zeros((1, 6))] * 8, None, r"4, 6\).* \[\(1, 6\)"),
+        (keras.Input((5, 6)), [keras.Input((6,))], None, "8 .*Received: 1"),
+        (random_batch(), None, np.ones((5, 4), bool), r"`mask`.*\(4, 5\)"),
     ],
 )
-def test_bad_call_arguments_are_named(arguments, message):
+def test_bad_call_arguments_are_named(x, state, mask, message):
     with pytest.raises(ValueError, match=message):
-        BiLMEncoder(7, 6)(*arguments)
+        BiLMEncoder(7, 6)(x, initial_state=state, mask=mask)
 
 
 @on_tensorflow

@@ -216,10 +216,14 @@ def test_lengths_that_cannot_be(lengths):
     layer = WordVectorization()
     words = tf.constant([["a", "b"], ["c", ""]])
     spec = tf.TensorSpec([None] * 2, tf.string), tf.TensorSpec([None], "int32")
-    compiled = tf.function(lambda *x: layer(*x), input_signature=spec)
-    for call in (layer, compiled):
+
+    def call(words, lengths):
+        return layer(words, sequence_len=lengths)
+
+    compiled = tf.function(call, input_signature=spec)
+    for function in (call, compiled):
         with pytest.raises(tf.errors.InvalidArgumentError, match=message):
-            call(words, tf.constant(lengths))
+            function(words, tf.constant(lengths))
 
 
 def test_other_backends(monkeypatch):

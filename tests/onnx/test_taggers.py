@@ -136,7 +136,7 @@ def masked(mask_of):
     ids, elmo = ids_input(), make_elmo()
     mask = mask_of(ids, elmo)
     x = bilstm()(elmo(ids, mask=mask), mask=mask)
-    scores = CRF(5)(L.Dense(5)(x), mask)  # By position.
+    scores = CRF(5)(L.Dense(5)(x), mask=mask)
     outputs = [CRFDecoder(name="tags")(scores), SentencePooling()(x, mask=mask)]
     return keras.Model(ids, outputs)
 
