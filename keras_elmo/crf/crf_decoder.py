@@ -109,7 +109,7 @@ class CRFDecoder(keras.layers.Layer):
             self._entity_tags = entity_tags(self.tag_names)
 
     @property
-    def output_suffixes(self):
+    def _output_suffixes(self):
         """What follows the layer's name in the names of its outputs."""
         marginals = ["_marginals"] * self.return_marginals
         entities = ["_entity_probabilities", "_entity_lengths"]

@@ -233,7 +233,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         initial_state=None,
         return_state=False,
     ):
-        layers, mask, state = self.run_bilm(
+        layers, mask, state = self._run_bilm(
             inputs, mask, training, initial_state, return_state
         )
         if self.return_all_layers:
@@ -269,10 +269,10 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             )
         inputs = as_array(inputs, self.name)
         build_once(self, tuple(inputs.shape))
-        layers, *_ = self.run_bilm(inputs, mask)
+        layers, *_ = self._run_bilm(inputs, mask)
         return ops.stack(layers, axis=-3)
 
-    def run_bilm(
+    def _run_bilm(
         self, ids, mask=None, training=None, state=None, return_state=False
     ):
         """Returns `h_0`..`h_L` (each (batch, ..., output time, width)), zero

@@ -144,9 +144,9 @@ def with_separate_layers(elmo):
 def named_outputs(model, outputs=None):
     """The outputs of a model, named after their layers.
 
-    A layer with several outputs may have `output_suffixes`, which follow its
-    name. Equal names are numbered, and so are outputs whose layers are unknown,
-    as in a subclassed model.
+    A `CRFDecoder` says what follows its name in those of its outputs. Equal
+    names are numbered, and so are outputs whose layers are unknown, as in a
+    subclassed model.
 
     Args:
         model: A Keras model.
@@ -170,10 +170,10 @@ def named_outputs(model, outputs=None):
 
 def _name_of(x):
     layer, *_, outputs = call_of(x)
-    if not hasattr(layer, "output_suffixes"):  # Only a `CRFDecoder` has some.
+    if not hasattr(layer, "_output_suffixes"):
         return layer.name
     place = [y is x for y in outputs].index(True)
-    return layer.name + layer.output_suffixes[place]
+    return layer.name + layer._output_suffixes[place]
 
 
 def named_elmo_outputs(tokens, layers, mixes):

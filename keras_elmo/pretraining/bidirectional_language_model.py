@@ -67,7 +67,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         None: each row is read to its end. The windows of a continuous text are
         full. In a shorter row, the padding at the end has no effect on the
         tokens before it. `perplexity` and `log_probabilities` leave its losses
-        out, `losses_of` and the training do not.
+        out, the training does not.
 
     Saving:
         Import the class before `keras.saving.load_model` loads a `.keras` file
@@ -144,7 +144,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         self, inputs, *, training=None, initial_state=None, return_state=False
     ):
         seed = self._seed if training else None
-        hidden, state = self.predict_hidden(inputs, initial_state, seed)
+        hidden, state = self._predict_hidden(inputs, initial_state, seed)
         # The sizes that are known, for Keras' symbolic tensors.
         shape = (*ops.shape(inputs[0])[:2], self.vocabulary_size)
         logits = [ops.transpose(self.softmax(h), (1, 0, 2)) for h in hidden]
@@ -233,7 +233,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         words = (word.encode(errors="surrogateescape") for word in self.words)
         return Evaluator(self, Vocabulary(words), "sentences")
 
-    def predict_hidden(
+    def _predict_hidden(
         self, inputs, initial_state=None, seed=None, is_real=None
     ):
         """Runs the model up to its softmax.
@@ -251,10 +251,10 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             tensors `(time, batch, projection)`, and the list of the last
             states.
         """
-        vectors = self.token_vectors(inputs, training=seed is not None)
-        return self.hidden_of(vectors, initial_state, seed, is_real)
+        vectors = self._token_vectors(inputs, training=seed is not None)
+        return self._hidden_of(vectors, initial_state, seed, is_real)
 
-    def token_vectors(self, inputs, training=False):
+    def _token_vectors(self, inputs, training=False):
         """Encodes the tokens of both directions, `(2, time, batch, dim)`."""
         batch, time = ops.shape(inputs[0])[:2]
         # One call, so that each word is encoded once for both directions.
@@ -265,10 +265,10 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         shape = (2, batch, time, self.encoder.output_dim)
         return ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
 
-    def hidden_of(self, vectors, initial_state=None, seed=None, is_real=None):
-        """Runs the LSTMs on what `token_vectors` returns.
+    def _hidden_of(self, vectors, initial_state=None, seed=None, is_real=None):
+        """Runs the LSTMs on what `_token_vectors` returns.
 
-        The other arguments and the results are those of `predict_hidden`.
+        The other arguments and the results are those of `_predict_hidden`.
         """
         training = seed is not None
         if initial_state is None:
@@ -291,11 +291,11 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         hidden = [drop(h) for h in layers[-1]] if drops else layers[-1]
         return hidden, state
 
-    def losses_of(self, hidden, targets, is_unknown=None):
+    def _losses_of(self, hidden, targets, is_unknown=None):
         """Computes the loss of each word exactly, with the full softmax.
 
         Args:
-            hidden: The two tensors that `predict_hidden` returns.
+            hidden: The two tensors that `_predict_hidden` returns.
             targets: Pair of integer tensors `(batch, time)`, the vocabulary
                 index of the word that follows each input.
             is_unknown: Boolean array `(vocabulary_size,)`, `True` for the words
@@ -313,19 +313,19 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
             for h, words in zip(hidden, targets)
         ]
 
-    def sampled_losses_of(self, hidden, targets, seed):
+    def _sampled_losses_of(self, hidden, targets, seed):
         """Estimates the loss of each word, with the sampled softmax.
 
         Each direction draws its own negative samples, unless `seed` is an
         integer.
 
         Args:
-            hidden: As for `losses_of`.
-            targets: As for `losses_of`.
+            hidden: As for `_losses_of`.
+            targets: As for `_losses_of`.
             seed: Integer or `keras.random.SeedGenerator`.
 
         Returns:
-            As for `losses_of`.
+            As for `_losses_of`.
         """
         time, batch, dim = ops.shape(hidden[0])
         # Row by row, so that devices that have some rows each need no others.

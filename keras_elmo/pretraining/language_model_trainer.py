@@ -132,14 +132,14 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         model = self.language_model
         vectors = self._token_vectors(inputs, training)
         if not training:
-            return model.hidden_of(vectors)[0]
+            return model._hidden_of(vectors)[0]
         # Copies, as PyTorch changes the variables in place, below.
         state = [ops.copy(variable) for variable in self.states]
         if self.reset_rate:
             draws = keras.random.uniform((self.batch_size, 1), seed=self._draws)
             keeps = draws >= self.reset_rate
             state = [x * ops.cast(keeps, x.dtype) for x in state]
-        hidden, state = model.hidden_of(vectors, state, self._draws)
+        hidden, state = model._hidden_of(vectors, state, self._draws)
         for variable, value in zip(self.states, state):
             variable.assign(ops.stop_gradient(value))
         return hidden
@@ -202,9 +202,9 @@ class LanguageModelTrainer(TracksLists, keras.Model):
             )
         model = self.language_model
         if training:
-            losses = model.sampled_losses_of(y_pred, y, self._draws)
+            losses = model._sampled_losses_of(y_pred, y, self._draws)
         else:
-            losses = model.losses_of(y_pred, y)
+            losses = model._losses_of(y_pred, y)
         loss = sum(map(ops.mean, losses)) / 2
         self._window_loss.reset_state()  # The last value, not a mean.
         self._window_loss.update_state(loss)

@@ -147,10 +147,10 @@ class Evaluator:
 
     def _measure_window(self, inputs, targets, is_real, state):
         # JAX pads the windows, and the next one continues from the state.
-        hidden, state = self._model.predict_hidden(
+        hidden, state = self._model._predict_hidden(
             inputs, state, is_real=is_real
         )
-        losses = self._model.losses_of(hidden, targets, self._is_unknown)
+        losses = self._model._losses_of(hidden, targets, self._is_unknown)
         losses = ops.where(is_real, ops.stack(losses), 0)  # (2, rows, steps)
         return ops.sum(losses, axis=-1), state
 

@@ -30,7 +30,7 @@ class ElmoOutputs:
             ids: int32 tensor `(batch, time, *token_shape)`.
         """
         # Each (batch, time, 2 * projection).
-        layers, mask, _ = self._elmo.run_bilm(ids)
+        layers, mask, _ = self._elmo._run_bilm(ids)
         mixes = mixes_of(self._elmo, layers, mask)
         layers = [ops.cast(x, "float32") for x in layers]
         mixes = [ops.cast(x, "float32") for x in mixes]

@@ -50,8 +50,8 @@ def test_equals_the_oracle(lstm, path_taken):
     model = make_model(lstm)
     ids, targets = make_ids(batch=2, time=4)
     logits = model(ids)
-    hidden, state = model.predict_hidden(ids)
-    losses = model.losses_of(hidden, targets)
+    hidden, state = model._predict_hidden(ids)
+    losses = model._losses_of(hidden, targets)
     for d in range(2):
         assert tuple(logits[d].shape) == (2, 4, WORDS)
         assert tuple(losses[d].shape) == (2, 4)
@@ -133,7 +133,7 @@ def test_dropout_is_where_bilm_tf_has_it(monkeypatch):
     model = make_model(dropout=0.3)
     ids, _ = make_ids(batch=2, time=4)
     seed = SeedGenerator(1)
-    hidden, _ = model.predict_hidden(ids, seed=seed)
+    hidden, _ = model._predict_hidden(ids, seed=seed)
     assert all(used is seed for used in dropout.seeds)
     # Each of two layers, step, row and component has its own draw.
     masks = np.array(dropout.masks).reshape(3, 2, 4, 2, 6)
@@ -164,10 +164,10 @@ def test_no_dropout_unless_in_training(monkeypatch):
 def test_all_words_as_candidates_give_the_exact_losses():
     model = make_model(num_negatives=WORDS)
     ids, targets = make_ids(batch=3, time=2)
-    hidden, _ = model.predict_hidden(ids)
-    exact = model.losses_of(hidden, targets)
+    hidden, _ = model._predict_hidden(ids)
+    exact = model._losses_of(hidden, targets)
     targets = [ops.convert_to_tensor(x) for x in targets]
-    for got, loss in zip(model.sampled_losses_of(hidden, targets, 1), exact):
+    for got, loss in zip(model._sampled_losses_of(hidden, targets, 1), exact):
         assert tuple(got.shape) == (3, 2)
         np.testing.assert_allclose(numpy(got), numpy(loss), rtol=2e-6)
 
@@ -185,8 +185,8 @@ def test_gradients_are_those_of_finite_differences():
     @tf.function
     def loss():
         seed.state.assign([7, 0])  # The same draws in each call.
-        hidden, _ = model.predict_hidden(ids, seed=seed)
-        losses = model.sampled_losses_of(hidden, targets, seed)
+        hidden, _ = model._predict_hidden(ids, seed=seed)
+        losses = model._sampled_losses_of(hidden, targets, seed)
         return ops.mean(ops.stack(losses))
 
     with tf.GradientTape() as tape:

@@ -61,8 +61,8 @@ class Run:
         seed = SeedGenerator(0)
         seed.state.assign(self.trainer._draws.state)
         state = [variable.value for variable in self.trainer.states]
-        hidden, state = self.model.predict_hidden(inputs, state, seed)
-        losses = self.model.sampled_losses_of(hidden, targets, seed)
+        hidden, state = self.model._predict_hidden(inputs, state, seed)
+        losses = self.model._sampled_losses_of(hidden, targets, seed)
         # The mean of the means of both directions.
         return tf.reduce_mean(tf.stack(losses)), state
 

@@ -103,8 +103,8 @@ def loss_of(model, batch, state):
     ids, targets = keras.tree.map_structure(
         ops.convert_to_tensor, ([*ids_of(batch[0])], [*batch[1]])
     )
-    hidden, state = model.predict_hidden(ids, state)
-    losses = map(ops.convert_to_numpy, model.losses_of(hidden, targets))
+    hidden, state = model._predict_hidden(ids, state)
+    losses = map(ops.convert_to_numpy, model._losses_of(hidden, targets))
     return np.mean([*losses]), state
 
 
