@@ -121,6 +121,9 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
+        scalar_mix: The `ScalarMix`, whose `mix_weights` are what it has
+            learned. With `num_representations > 1`, it is a list of them, and
+            with `return_all_layers`, it is `None`.
         presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
             that `from_preset` takes, with descriptions.
 
@@ -207,16 +210,6 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         # Keras saves what is listed here, by the first name: in files, the
         # mixes remain `scalar_mixes`.
         return [name for name in super().__dir__() if name != "scalar_mix"]
-
-    @property
-    def mix_weights(self) -> Any:
-        """The learned layer weights and gamma, as NumPy arrays.
-
-        A named tuple `(weights, gamma)`, or a list of them with
-        `num_representations > 1`. The list is empty with `return_all_layers`.
-        """
-        weights = [mix.mix_weights for mix in self.scalar_mixes]
-        return weights[0] if len(weights) == 1 else weights
 
     def build(self, input_shape):
         dim = self._build_bilm(self._token_shape(input_shape))

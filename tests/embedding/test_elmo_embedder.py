@@ -74,7 +74,7 @@ def test_layers_are_chosen(elmo):
 
 def test_the_learned_mix():
     elmo = make_elmo(scalar_mix=ScalarMix())
-    weights, gamma = elmo.mix_weights
+    weights, gamma = elmo.scalar_mix.mix_weights
     assert abs(weights - 1 / 3).max() > 0.05
     vectors = ElmoEmbedder(elmo, layers="mix").embed_batch(SENTENCES)
     check_each(elmo, vectors, lambda x: gamma * np.tensordot(weights, x, 1))
