@@ -74,7 +74,7 @@ def make_ways(elmo, folder):
     from client import Elmo
 
     path = f"{folder}/elmo.onnx"
-    keras_elmo.export_onnx(elmo, path, "int8")
+    keras_elmo.export_onnx(elmo, path, quantize="int8")
     client = Elmo(path)
 
     def ask(sentences):

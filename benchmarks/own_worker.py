@@ -143,7 +143,7 @@ def export(kind, folder, exported, quantize):
 
     elmo = read_bilm(folder)
     if kind == "onnx":
-        keras_elmo.export_onnx(elmo, exported, quantize or None)
+        keras_elmo.export_onnx(elmo, exported, quantize=quantize or None)
     else:
         make_model(elmo).export(exported, verbose=False)
 

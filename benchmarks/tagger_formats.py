@@ -71,7 +71,7 @@ def make_formats(tagger, folder):
     }
     for quantize in (None, "int8"):
         path = folder / f"{quantize or 'float32'}.onnx"
-        keras_elmo.export_onnx(tagger.model, path, quantize)
+        keras_elmo.export_onnx(tagger.model, path, quantize=quantize)
         formats[path] = functools.partial(ask_onnx, Elmo(path), tagger)
     return formats
 

@@ -35,19 +35,25 @@ SENTENCES = [["Conform", "or", "not"], ["a", "é"]]
 IDS = batch_to_ids(SENTENCES, 12)
 MASK = np.array([[True, True, True], [True, True, False]])
 SPECIAL = ["<bos>", "<eos>", "<oov>", "<pad>", "<bow>", "<eow>"]
-CNN = (6, [(1, 4), (3, 8)], 1, 4)
+CNN = {
+    "projection_dim": 6,
+    "filters": [(1, 4), (3, 8)],
+    "num_highways": 1,
+    "embedding_dim": 4,
+    "max_characters_per_token": 12,
+}
 VECTORS = np.random.default_rng(0).normal(size=(2, 3, 6)).astype("float32")
 TAGS = ["O", "B-X", "I-X", "B-Y", "I-Y", "B-Z"]
 
-char_cnn = partial(CharCNNEmbedding, *CNN, max_characters_per_token=12)
+char_cnn = partial(CharCNNEmbedding, **CNN)
 
 
 def lexicon(words=("<oov>", "or", "é"), **kwargs):
     return LexiconEmbedding(
         [*SPECIAL, *"Confrmé"],
         words and [*words],
-        *(*CNN, 5),
-        max_characters_per_token=12,
+        word_embedding_dim=5,
+        **CNN,
         **kwargs,
     )
 
@@ -91,7 +97,9 @@ class Case(NamedTuple):
 
 
 decoder = partial(CRFDecoder, tag_names=["O", "B-X"], scheme="BIO")
-vectors = partial(WordVectors, ["or", "é"], [[1.5], [2]], 12)
+vectors = partial(
+    WordVectors, ["or", "é"], [[1.5], [2]], max_characters_per_token=12
+)
 documents = np.array([[True], [False]])
 with_ends = np.pad(MASK, ((0, 0), (2, 0)), constant_values=True)
 both, whole = ["int32", "float32"], ["float32"]
@@ -110,7 +118,11 @@ CASES = {
     ),
     "CRF": Case(partial(CRF, 6), VECTORS, 3, None, whole),
     "CRF, scheme": Case(
-        partial(CRF, 6, TAGS, "BIO", "zeros"), VECTORS, 3, None, whole
+        partial(CRF, 6, TAGS, "BIO", transitions_initializer="zeros"),
+        VECTORS,
+        3,
+        None,
+        whole,
     ),
     "CRFDecoder": Case(CRFDecoder, scores(), 0, None, ["int32"]),
     "CRFDecoder, marginals": Case(

@@ -61,6 +61,18 @@ def test_docstrings_are_complete_and_arguments_have_types(name):
     assert not [part for part in wanted if part not in text]
 
 
+@pytest.mark.parametrize("name", DOCUMENTED)
+def test_few_options_can_be_passed_by_position(name):
+    """Their order could never be changed."""
+    by_position = [
+        parameter
+        for parameter in inspect.signature(value_of(name)).parameters.values()
+        if parameter.kind is parameter.POSITIONAL_OR_KEYWORD
+        and parameter.default is not parameter.empty
+    ]
+    assert len(by_position) <= 3
+
+
 OPTIONAL = {
     "ArrowEmbedder": ("pyarrow",),
     "export_onnx": ("onnx", "onnxruntime"),

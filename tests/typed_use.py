@@ -21,7 +21,13 @@ def make_layers() -> list[keras.layers.Layer]:
     token_encoder = CharCNNEmbedding(4, [(1, 4), [2, 8]], activation="tanh")
     encoder = BiLMEncoder(8, projection_dim=4, cell_clip=None, name="encoder")
     mixes = [ScalarMix(fixed_weights=[0, 0, 1]), ScalarMix(regularizer="l2")]
-    elmo = ElmoLayer(token_encoder, encoder, mixes, 2, dropout=0.5)
+    elmo = ElmoLayer(
+        token_encoder,
+        encoder,
+        scalar_mix=mixes,
+        num_representations=2,
+        dropout=0.5,
+    )
     ids = token_encoder.make_vectorization().batch_to_ids([["a", b"b"]])
     assert_type(ids, np.ndarray)
     elmo.all_layers(ids)

@@ -95,7 +95,9 @@ def run(arguments):
     model = found.load_for_export(ElmoLayer, arguments.dtype)
     path, overwrite = arguments.output, arguments.overwrite
     if is_onnx:
-        export_onnx(model, path, arguments.quantize, overwrite=overwrite)
+        export_onnx(
+            model, path, quantize=arguments.quantize, overwrite=overwrite
+        )
         print_onnx_summary(path)
         return
     default = arguments.serving_default or "default"

@@ -114,6 +114,7 @@ class CRF(keras.layers.Layer):
         num_tags: int,
         tag_names: Sequence[str] | None = None,
         scheme: str | None = None,
+        *,
         transitions_initializer: str
         | keras.initializers.Initializer = "glorot_uniform",
         boundary_initializer: str | keras.initializers.Initializer = "zeros",

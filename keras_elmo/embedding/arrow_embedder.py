@@ -87,6 +87,7 @@ class ArrowEmbedder:
     def __init__(
         self,
         model: str | os.PathLike,
+        *,
         layers: str | int | Sequence[int] = "all",
         output_dtype: str = "float32",
         sentence_vectors: bool = False,

@@ -104,6 +104,7 @@ class BiLMEncoder(FreezableLayer):
         units: int = 4096,
         projection_dim: int | None = 512,
         num_layers: int = 2,
+        *,
         cell_clip: float | None = 3.0,
         proj_clip: float | None = 3.0,
         use_skip_connections: bool = True,

@@ -82,6 +82,7 @@ class CharCNNEmbedding(TokenEncoder):
         self,
         projection_dim: int | None = 512,
         filters: Iterable[Sequence[int]] = PAPER_FILTERS,
+        *,
         num_highways: int = 2,
         embedding_dim: int = 16,
         activation: str | Callable[..., Any] = "relu",

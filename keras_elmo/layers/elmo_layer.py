@@ -150,6 +150,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         self,
         token_encoder: keras.layers.Layer | None = None,
         encoder: BiLMEncoder | None = None,
+        *,
         scalar_mix: ScalarMix | Sequence[ScalarMix] | None = None,
         num_representations: int = 1,
         keep_sentence_boundaries: bool = False,

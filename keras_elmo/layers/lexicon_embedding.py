@@ -92,6 +92,7 @@ class LexiconEmbedding(CharCNNEmbedding):
         words: Sequence[str] | None = None,
         projection_dim: int = 512,
         filters: Iterable[Sequence[int]] = PAPER_FILTERS,
+        *,
         num_highways: int = 2,
         embedding_dim: int = 50,
         word_embedding_dim: int = 100,
@@ -102,10 +103,10 @@ class LexiconEmbedding(CharCNNEmbedding):
         super().__init__(
             projection_dim,
             filters,
-            num_highways,
-            embedding_dim,
-            activation,
-            max_characters_per_token,
+            num_highways=num_highways,
+            embedding_dim=embedding_dim,
+            activation=activation,
+            max_characters_per_token=max_characters_per_token,
             **kwargs,
         )
         check_integer("projection_dim", projection_dim, 1)

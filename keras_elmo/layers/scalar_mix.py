@@ -82,6 +82,7 @@ class ScalarMix(BaseLayer):
 
     def __init__(
         self,
+        *,
         layer_norm: bool = False,
         regularizer: str | dict | keras.regularizers.Regularizer | None = None,
         fixed_weights: Iterable[float] | None = None,

@@ -98,6 +98,7 @@ class WordVectors(TokenEncoder):
         self,
         words: Iterable[str | bytes] | None = None,
         vectors: Any = None,
+        *,
         max_characters_per_token: int = 50,
         trainable: bool = False,
         sizes: Mapping[str, Any] | None = None,

@@ -133,8 +133,8 @@ def with_separate_layers(elmo):
     return type(elmo)(
         elmo.token_encoder,
         elmo.encoder,
-        mixes,
-        number,
+        scalar_mix=mixes,
+        num_representations=number,
         add_sentence_boundaries=elmo.add_sentence_boundaries,
         dtype=elmo.dtype_policy,
         name="elmo",

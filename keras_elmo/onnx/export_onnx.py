@@ -14,8 +14,8 @@ from keras_elmo.models.word_model import refuse_tag_names
 def export_onnx(
     model: keras.layers.Layer,
     path: str | os.PathLike,
-    quantize: str | None = None,
     *,
+    quantize: str | None = None,
     tag_names: TagNames | None = None,
     overwrite: bool = False,
 ) -> None:

@@ -96,6 +96,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         vocabulary_size: int,
         token_encoder: keras.layers.Layer | None = None,
         encoder: BiLMEncoder | None = None,
+        *,
         num_negatives: int = 8192,
         dropout: float = 0.1,
         words: Iterable[str] | None = None,

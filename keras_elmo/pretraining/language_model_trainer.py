@@ -93,6 +93,7 @@ class LanguageModelTrainer(TracksLists, keras.Model):
         self,
         model: BidirectionalLanguageModel,
         batch_size: int,
+        *,
         reset_rate: float = 0.0,
         seed: int | None = None,
         **kwargs: Any,

@@ -72,6 +72,7 @@ class LanguageModelWindows:
         vocabulary: str | os.PathLike | Iterable[str] | Vocabulary,
         batch_size: int = 128,
         unroll_steps: int = 20,
+        *,
         max_characters_per_token: int = 50,
         seed: int = 0,
     ) -> None:

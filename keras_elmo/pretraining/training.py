@@ -44,7 +44,9 @@ def make_trainer(make_model, settings, rows, total_steps):
     """
     random.seed(settings.seed)  # Keras draws the seeds of initializers from it.
     model, seed = make_model(), settings.seed % 2**31
-    trainer = LanguageModelTrainer(model, rows, settings.reset_rate, seed)
+    trainer = LanguageModelTrainer(
+        model, rows, reset_rate=settings.reset_rate, seed=seed
+    )
     optimizer = make_optimizer(settings, total_steps)
     # In the first step, it would be traced twice.
     optimizer.build(trainer.trainable_variables)

@@ -46,6 +46,7 @@ class LabelledText:
 
 def read_conll(
     path: str | os.PathLike,
+    *,
     column: int | None = None,
     word_column: int | None = None,
 ) -> tuple[list[list[str]], list[list[str]]]:

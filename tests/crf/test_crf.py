@@ -73,7 +73,13 @@ def test_what_a_scheme_forbids_is_never_decoded(names, scheme, scale):
     # Adversarial: they strongly favour tags that must not begin a span.
     potentials[:, :, np.char.startswith(names, "I")] += 9 * scale
     normal = keras.initializers.RandomNormal(0, scale)
-    layer = CRF(len(names), names, scheme, normal, normal)
+    layer = CRF(
+        len(names),
+        names,
+        scheme,
+        transitions_initializer=normal,
+        boundary_initializer=normal,
+    )
     allowed = allowed_tags(names, scheme)
     best = as_numpy(layer.decode(potentials, mask))
     for row, real in zip(best, mask):

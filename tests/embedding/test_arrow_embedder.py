@@ -42,7 +42,7 @@ def table():
 
 @pytest.mark.parametrize("layers", ["top", "all", [1]])
 def test_vectors_are_those_of_the_embedder(model, elmo, table, layers):
-    found = ArrowEmbedder(model, layers)(table)
+    found = ArrowEmbedder(model, layers=layers)(table)
     names = "key tokens n num_tokens width vectors error"
     assert found.column_names == names.split()
     assert found.select(["key", "tokens", "n"]).equals(table)
@@ -57,7 +57,9 @@ def test_vectors_are_those_of_the_embedder(model, elmo, table, layers):
 
 
 def test_means_in_half_precision(model, elmo, table):
-    embedder = ArrowEmbedder(model, "all", "float16", sentence_vectors=True)
+    embedder = ArrowEmbedder(
+        model, layers="all", output_dtype="float16", sentence_vectors=True
+    )
     found = embedder(table)
     assert found.schema.field("vectors").type == pa.list_(pa.float16())
     expected = ElmoEmbedder(elmo).embed_sentence_vectors(GOOD.values())
@@ -79,7 +81,7 @@ def test_a_record_batch_stays_one(model, table):
 
 
 def test_batches_too_large_for_one_are_parted(model, table, monkeypatch):
-    embedder = ArrowEmbedder(model, "top")
+    embedder = ArrowEmbedder(model, layers="top")
     whole = embedder(table).combine_chunks()
     # The first four sentences have 5 words of 12 numbers.
     monkeypatch.setattr(arrow_embedder, "_NUMBERS", 59)
@@ -89,7 +91,7 @@ def test_batches_too_large_for_one_are_parted(model, table, monkeypatch):
 
 
 def test_it_is_pickled_without_weights(model, table):
-    embedder = ArrowEmbedder(model, [0, 1], batch_tokens=100)
+    embedder = ArrowEmbedder(model, layers=[0, 1], batch_tokens=100)
     expected = embedder(table)
     content = pickle.dumps(embedder)
     assert len(content) < 1000
@@ -134,7 +136,7 @@ def test_a_token_that_is_not_utf8_costs_its_row_alone(model, elmo, lists):
     kind = pa.int64() if lists is pa.LargeListArray else pa.int32()
     strings = tokens.values.view(pa.string())
     rows = lists.from_arrays(tokens.offsets.cast(kind), strings)
-    found = ArrowEmbedder(model, "top")(pa.table({"tokens": rows}))
+    found = ArrowEmbedder(model, layers="top")(pa.table({"tokens": rows}))
     error = r"token b'not\xff' is not UTF-8"
     assert found["error"].to_pylist() == [None, error, None]
     assert found["num_tokens"].to_pylist() == [1, None, 1]

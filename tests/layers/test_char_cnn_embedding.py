@@ -91,7 +91,11 @@ def test_frequent_characters_have_exact_gradients_in_half_precision():
 
     def gradient(dtype):
         layer = CharCNNEmbedding(
-            None, [(1, 8), (3, 8)], 0, max_characters_per_token=12, dtype=dtype
+            None,
+            [(1, 8), (3, 8)],
+            num_highways=0,
+            max_characters_per_token=12,
+            dtype=dtype,
         )
         layer.build((None, 12))
         randomize(layer, 1.0)

@@ -185,9 +185,15 @@ def test_symbolic_shapes_are_the_real_ones(keep):
 
 def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     elmo = ElmoLayer(
-        CharCNNEmbedding(6, [(2, 8)], 0, 4, max_characters_per_token=12),
+        CharCNNEmbedding(
+            6,
+            [(2, 8)],
+            num_highways=0,
+            embedding_dim=4,
+            max_characters_per_token=12,
+        ),
         BiLMEncoder(7, 6),
-        ScalarMix(regularizer="l2", layer_norm=True, name="mix"),
+        scalar_mix=ScalarMix(regularizer="l2", layer_norm=True, name="mix"),
         num_representations=3,
     )
     first, *others = elmo(IDS)

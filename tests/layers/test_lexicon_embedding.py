@@ -22,7 +22,13 @@ def make(words=WORDS, activation="relu", num_highways=2):
     layer = LexiconEmbedding(
         CHARACTERS,
         words,
-        *(6, [(1, 3), (2, 4), (3, 5)], num_highways, 4, 7, activation, 9),
+        6,
+        [(1, 3), (2, 4), (3, 5)],
+        num_highways=num_highways,
+        embedding_dim=4,
+        word_embedding_dim=7,
+        activation=activation,
+        max_characters_per_token=9,
     )
     layer.build((None, *layer.token_shape))
     randomize(layer)
@@ -38,7 +44,12 @@ def expected_vectors(layer, ids):
     and has an oracle of its own.
     """
     characters = CharCNNEmbedding(
-        None, layer.filters, 0, 4, layer.activation, 9
+        None,
+        layer.filters,
+        num_highways=0,
+        embedding_dim=4,
+        activation=layer.activation,
+        max_characters_per_token=9,
     )
     characters.build(None)
     table, *filters = layer.get_weights()[:7]

@@ -191,12 +191,16 @@ def test_the_page():
         ((["a"], [[1e5]]), "finite in float16"),
         ((["a", 5], [[1.0], [2.0]]), "strings or bytes. Received: 5"),
         (("ab", [[1.0], [2.0]]), "strings or bytes. Received: 'ab'"),
-        ((["a"], [[1.0]], 2), "`max_characters_per_token`"),
     ],
 )
 def test_bad_arguments(arguments, message):
     with pytest.raises(ValueError, match=message):
         WordVectors(*arguments)
+
+
+def test_words_that_would_have_no_characters():
+    with pytest.raises(ValueError, match="`max_characters_per_token`"):
+        WordVectors(["a"], [[1.0]], max_characters_per_token=2)
 
 
 def test_ids_of_others_are_refused():

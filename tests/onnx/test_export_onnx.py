@@ -139,7 +139,7 @@ def test_eight_bits_change_a_trained_models_layers_by_two_percent(
     shared, tmp_path
 ):
     elmo, path = ElmoLayer.from_preset(ENGLISH_TINY), tmp_path / "elmo.onnx"
-    export_onnx(elmo, path, "int8")
+    export_onnx(elmo, path, quantize="int8")
     assert os.path.getsize(path) < 1.2 * elmo.count_params()
     lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
     ids = batch_to_ids([line.split() for line in lines[:64]])
@@ -152,7 +152,7 @@ def test_eight_bits_change_a_trained_models_layers_by_two_percent(
 @pytest.mark.parametrize("quantize", [None, "int8"])
 def test_the_operators_are_those_that_the_docs_name(quantize, tmp_path):
     path, elmo = str(tmp_path / "elmo.onnx"), make_elmo()
-    export_onnx(elmo, path, quantize)
+    export_onnx(elmo, path, quantize=quantize)
     for ids in EMPTY:
         check(run(open_session(path), ids), expected(elmo, ids))
     model = onnx.load(path)
@@ -197,7 +197,7 @@ def test_what_cannot_be_exported_is_refused(tmp_path):
         (elmo, "int4", "`quantize` must be one of .* Received: 'int4'"),
     ):
         with pytest.raises(ValueError, match=message):
-            export_onnx(model, tmp_path / "elmo.onnx", quantize)
+            export_onnx(model, tmp_path / "elmo.onnx", quantize=quantize)
     assert os.listdir(tmp_path) == []
 
 
@@ -243,7 +243,7 @@ def run_client(folder, *arguments):
 
 
 def test_the_client_prints_the_nearest_words_or_what_it_needs(tmp_path):
-    export_onnx(make_elmo(), tmp_path / "elmo.onnx", "int8")
+    export_onnx(make_elmo(), tmp_path / "elmo.onnx", quantize="int8")
     ids = keras.Input((None, 12), dtype="int32")
     tags = keras.layers.Dense(2, name="tags")(make_elmo()(ids))
     export_onnx(keras.Model(ids, tags), tmp_path / "tagger.onnx")

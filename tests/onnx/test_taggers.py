@@ -71,7 +71,9 @@ def word_vectors(elmo_first, trainable):
     ids, elmo = ids_input(), make_elmo()
     words = ["ann", "Ann", "in", "århus", "東", "c"]
     vectors = np.random.default_rng(0).normal(size=(6, 4))
-    layer = WordVectors(words, vectors, 12, trainable=trainable)
+    layer = WordVectors(
+        words, vectors, max_characters_per_token=12, trainable=trainable
+    )
     both = [layer(ids), elmo(ids)]
     x = L.Concatenate()(both[::-1] if elmo_first else both)
     outputs = {"x": x, "y": bilstm()(x, mask=elmo.compute_mask(ids))}
@@ -143,7 +145,7 @@ def masked(mask_of):
 
 def export(model, folder, quantize=None):
     path = str(folder / "tagger.onnx")
-    export_onnx(model, path, quantize, overwrite=True)
+    export_onnx(model, path, quantize=quantize, overwrite=True)
     return onnxruntime.InferenceSession(path)
 
 

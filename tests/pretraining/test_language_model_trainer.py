@@ -24,7 +24,10 @@ class Run:
             BidirectionalLanguageModel, settings.options, WORDS
         )
         self.trainer = LanguageModelTrainer(
-            self.model, settings.batch_size, settings.reset_rate, 0
+            self.model,
+            settings.batch_size,
+            reset_rate=settings.reset_rate,
+            seed=0,
         )
         self.trainer.compile(make_optimizer(settings, 100))
         generator = np.random.default_rng(1)

@@ -28,7 +28,9 @@ def corpus(tmp_path):
 
 
 def make_windows(paths, vocabulary=VOCABULARY):
-    return LanguageModelWindows(paths, vocabulary, ROWS, STEPS, 8)
+    return LanguageModelWindows(
+        paths, vocabulary, ROWS, STEPS, max_characters_per_token=8
+    )
 
 
 def test_windows_are_those_of_a_training_encoded(corpus):

@@ -56,7 +56,7 @@ def make(reset_rate=0.2, **settings):
     generator = np.random.default_rng(1)
     for variable in model.trainable_variables:
         variable.assign(generator.normal(0, 0.5, variable.shape))
-    trainer = LanguageModelTrainer(model, ROWS, reset_rate, seed=3)
+    trainer = LanguageModelTrainer(model, ROWS, reset_rate=reset_rate, seed=3)
     is_compiled = backend().compiles_each_shape
     trainer.compile(make_optimizer(settings, 100), jit_compile=is_compiled)
     return trainer

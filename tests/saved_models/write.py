@@ -69,7 +69,11 @@ def text():
 
 def char_cnn():
     return CharCNNEmbedding(
-        DIM, [(1, 2), (3, 3)], 1, 3, max_characters_per_token=12
+        DIM,
+        [(1, 2), (3, 3)],
+        num_highways=1,
+        embedding_dim=3,
+        max_characters_per_token=12,
     )
 
 
@@ -77,7 +81,11 @@ def lexicon():
     return LexiconEmbedding(
         [*SPECIAL, *"Savethc猫"],
         ["<oov>", "the"],
-        *(DIM, [(1, 2), (3, 3)], 1, 3, 2),
+        DIM,
+        [(1, 2), (3, 3)],
+        num_highways=1,
+        embedding_dim=3,
+        word_embedding_dim=2,
         max_characters_per_token=12,
     )
 
@@ -118,7 +126,8 @@ def classifier():
 def word_vectors():
     """Returns a model of word vectors, and its inputs."""
     inputs = keras.Input((None, 12), dtype="int32")
-    layer = WordVectors(["the", "cat"], [[1.0, 2.0], [3.0, 4.0]], 12)
+    vectors = [[1.0, 2.0], [3.0, 4.0]]
+    layer = WordVectors(["the", "cat"], vectors, max_characters_per_token=12)
     return keras.Model(inputs, layer(inputs)), IDS
 
 

@@ -65,7 +65,8 @@ class Known(keras.layers.Identity):
 
 
 def tagger():
-    ids, words = ids_input(), WordVectors(["ann", "Bo"], np.eye(2), 12)
+    words = WordVectors(["ann", "Bo"], np.eye(2), max_characters_per_token=12)
+    ids = ids_input()
     x = keras.layers.Concatenate()([make_shallow_elmo()(ids), words(ids)])
     return keras.Model(ids, classify(ids, x, "tags"))
 

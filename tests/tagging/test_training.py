@@ -368,7 +368,9 @@ def test_which_word_vectors_fit(elmo, tmp_path, capsys):
     pairs = [(["Ann", "sings"], ["A", "B"]), (["Bo"], ["A"])]
 
     def layer(*words, width=12):
-        return WordVectors(words, np.ones((len(words), 2)), width)
+        return WordVectors(
+            words, np.ones((len(words), 2)), max_characters_per_token=width
+        )
 
     def check(*words):
         table = training.look_up(layer(*words), [pairs, pairs])

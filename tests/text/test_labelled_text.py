@@ -27,7 +27,7 @@ def test_the_label_is_in_the_last_column(tmp_path, gap, end):
     text = end.join(row.replace(" ", gap) for row in rows)
     assert read_conll(write(tmp_path, text)) == (WORDS, TAGS)
     path = write(tmp_path, f"\ufeff{end}{text}{end}{end}")
-    assert read_conll(path, 3) == (WORDS, TAGS)
+    assert read_conll(path, column=3) == (WORDS, TAGS)
     assert read_conll(path, column=2)[1] == [["X"] * 3, ["X"]]
 
 
@@ -49,7 +49,7 @@ def test_conllu_has_parts_of_speech(tmp_path):
     path = write(tmp_path, text, "a.conllu")
     words = [["de", "le"], ["#"]]
     assert read_conll(path) == (words, [["ADP", "DET"], ["SYM"]])
-    assert read_conll(path, 5) == (words, [["P", "D"], ["S"]])
+    assert read_conll(path, column=5) == (words, [["P", "D"], ["S"]])
 
 
 @pytest.mark.parametrize(
@@ -67,7 +67,7 @@ def test_white_space_around_columns(tmp_path, text):
 def test_the_column_of_the_words(tmp_path):
     text = "# id = 1\n1\tAnn\tB-PER\t_\n2\tslept\tO\t_\n3\t#\tO\t_\n\n"
     path = write(tmp_path, f"{text}# x = y\n1\t\u00c9t\u00e9\tO\t_")
-    assert read_conll(path, 3, word_column=2) == (WORDS, TAGS)
+    assert read_conll(path, column=3, word_column=2) == (WORDS, TAGS)
     path = write(tmp_path, "B-PER Ann\nO slept\nO #\n\nO \u00c9t\u00e9\n")
     assert read_conll(path, column=1, word_column=2) == (WORDS, TAGS)
 
@@ -243,7 +243,8 @@ def test_columns_that_do_not_fit_are_shown(tmp_path, content, expected, shown):
 def test_what_looks_odd_but_is_right(tmp_path, content, column, word_column):
     path = write(tmp_path, content)
     words = [row for row in content.splitlines() if row]
-    assert sum(map(len, read_conll(path, column, word_column)[0])) == len(words)
+    found, _ = read_conll(path, column=column, word_column=word_column)
+    assert sum(map(len, found)) == len(words)
 
 
 def test_bad_columns(tmp_path):
