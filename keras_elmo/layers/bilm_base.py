@@ -39,11 +39,11 @@ class BiLMBase:
         build_once(self.token_encoder, (None, *token_shape))
         ids = keras.KerasTensor((None, *token_shape), "int32")
         dim = self.token_encoder.compute_output_spec(ids).shape[-1]
-        if dim != self.encoder.output_dim:
+        if dim != self.encoder.direction_dim:
             raise ValueError(
                 "`token_encoder` and one direction of `encoder` must return "
                 "vectors of the same size. Received: sizes "
-                f"{dim} and {self.encoder.output_dim}"
+                f"{dim} and {self.encoder.direction_dim}"
             )
         build_once(self.encoder, (None, None, dim))
         return dim

@@ -140,7 +140,7 @@ class BiLMEncoder(FreezableLayer):
         self._pass_on_trainable()
 
     @property
-    def output_dim(self):
+    def direction_dim(self):
         """Size of one direction's output."""
         return self.forward_cells[0].output_size
 
@@ -222,7 +222,7 @@ class BiLMEncoder(FreezableLayer):
         return [mask] * self.num_layers
 
     def compute_output_shape(self, input_shape):
-        return [(*input_shape[:-1], 2 * self.output_dim)] * self.num_layers
+        return [(*input_shape[:-1], 2 * self.direction_dim)] * self.num_layers
 
     def compute_output_spec(
         self, inputs, initial_state=None, return_state=False, **others

@@ -389,7 +389,7 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
         *leading, time = self._sentence_shape(input_shape)
         if time is not None:
             time = self._output_time(time)
-        width = 2 * self.encoder.output_dim
+        width = 2 * self.encoder.direction_dim
         if self.return_all_layers:
             return (*leading, self.encoder.num_layers + 1, time, width)
         return self._one_or_list(

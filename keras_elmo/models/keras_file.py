@@ -55,7 +55,7 @@ class KerasFile(FoundModel):
             if self._elmo is None:
                 return model
             elmo = self._elmo.load(cls, name="elmo")
-            if model.inputs[0].shape[-1] != 2 * elmo.encoder.output_dim:
+            if model.inputs[0].shape[-1] != 2 * elmo.encoder.direction_dim:
                 elmo = with_separate_layers(elmo)
             return after_elmo(model, elmo)
         except TypeError as error:  # A class that is not registered.

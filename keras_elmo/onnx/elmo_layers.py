@@ -121,7 +121,7 @@ def run_directions(graph, encoder, both, make_product, carries_on=None):
 
     Yields:
         For each layer the values of the two stacks' outputs `(time, batch,
-        output_dim)`.
+        projection)`.
     """
     cells = zip(encoder.forward_cells, encoder.backward_cells)
     state_sizes = encoder.forward_cells[0].state_size

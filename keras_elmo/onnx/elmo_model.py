@@ -34,7 +34,7 @@ def elmo_model(elmo, make_product):
         name: at_words(graph, x, words, elmo) for name, x in outputs.items()
     }
     outputs["default"] = pooled
-    width, time = elmo.encoder.output_dim, output_time(elmo)
+    width, time = elmo.encoder.direction_dim, output_time(elmo)
     shapes = {name: ["batch", time, 2 * width] for name in outputs}
     shapes["word_emb"] = ["batch", time, width]
     shapes["default"] = ["batch", 2 * width]

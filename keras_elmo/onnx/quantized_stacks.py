@@ -60,7 +60,7 @@ def _stacks_model(encoder):
     both = ["forward", "backward"]
     inputs = {name: ("float32", ["steps", "rows", features]) for name in both}
     inputs["carries_on"] = ("float32", ["steps", "rows", 1])
-    shape = ["steps", "rows", encoder.output_dim]
+    shape = ["steps", "rows", encoder.direction_dim]
     outputs = {}
     stacks = run_directions(graph, encoder, both, product, "carries_on")
     for k, values in enumerate(stacks):

@@ -263,7 +263,7 @@ class BidirectionalLanguageModel(BiLMBase, keras.Model):
         ids = ops.concatenate([ops.reshape(x, shape) for x in inputs])
         # (2 * batch * time, projection)
         vectors = self.token_encoder(ids, training=training)
-        shape = (2, batch, time, self.encoder.output_dim)
+        shape = (2, batch, time, self.encoder.direction_dim)
         return ops.transpose(ops.reshape(vectors, shape), (0, 2, 1, 3))
 
     def _hidden_of(self, vectors, initial_state=None, seed=None, is_real=None):

@@ -42,7 +42,7 @@ def oracle(elmo, x, mask):
     `return_state`.
     """
     arguments, encoder = oracle_arguments(elmo), elmo.encoder
-    size = encoder.output_dim
+    size = encoder.direction_dim
     expected = np.zeros((encoder.num_layers, *x.shape[:2], 2 * size))
     state = [np.zeros(s.shape) for s in encoder.get_initial_state(len(x))]
     for i, direction in itertools.product(np.flatnonzero(mask.any(1)), (0, 1)):
@@ -70,7 +70,7 @@ def oracle(elmo, x, mask):
 )
 def test_equals_the_oracle(options, mask, path_taken):
     elmo = make_elmo(lstm=options)
-    x = random_batch((4, 5, elmo.encoder.output_dim))
+    x = random_batch((4, 5, elmo.encoder.direction_dim))
     is_real = np.ones((4, 5), bool) if mask is None else mask
     expected, last = oracle(elmo, x, is_real)
     x[~is_real] = 1e3  # What stands at padding changes nothing.
@@ -220,7 +220,7 @@ def test_training_gives_the_same_gradients(options, graph):
 
     encoder = make_elmo(lstm={"num_layers": 1, **options}).encoder
     generator = np.random.default_rng(0)
-    shape = (2, 4, 3, encoder.output_dim)
+    shape = (2, 4, 3, encoder.direction_dim)
     inputs = tf.unstack(tf.constant(generator.normal(size=shape), "float32"))
     state = [
         tf.constant(generator.normal(0, 0.1, s.shape), s.dtype)

@@ -38,7 +38,7 @@ class WithHighway(ElmoLayer):
     def build(self, input_shape):
         super().build(input_shape)
         self.highway = Highway()
-        self.highway.build((None, None, 2 * self.encoder.output_dim))
+        self.highway.build((None, None, 2 * self.encoder.direction_dim))
 
 
 def test_the_layers_of_a_subclass_have_initial_values(paths, monkeypatch):
