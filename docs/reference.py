@@ -53,7 +53,7 @@ def row_of_name(match):
 
 def rows_of_presets():
     for name, x in keras_elmo.PRESETS.items():
-        cells = f"`{name}`", str(x.megabytes), x.description, x.licence
+        cells = f"`{name}`", str(x.megabytes), x.description, x.license
         yield f"| {' | '.join(cells)} |\n"
 
 

@@ -54,7 +54,7 @@ def _list_models():
     for name, preset in PRESETS.items():
         size = f"{preset.megabytes} MB"
         where = here if preset.path else "to download"
-        rows.append((name, "ELMo", size, where, preset.licence))
+        rows.append((name, "ELMo", size, where, preset.license))
     for name, tagger in TAGGERS.items():
         size = f"{os.path.getsize(tagger.head) / 1e6:.0f} MB"
         rows.append((name, "tagger", size, here, "Apache 2.0"))

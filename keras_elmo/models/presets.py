@@ -17,7 +17,7 @@ class Preset(NamedTuple):
     megabytes: int
     """Size of the weight file; for models on the web, computed from the number
     of parameters in float32."""
-    licence: str
+    license: str
     description: str
     path: str | None = None
     """The folder of a model inside the package: `options.json`,
@@ -44,13 +44,13 @@ _CONTRIBUTED = "none stated for the weights; contributed to AllenNLP"
 
 
 def _published(
-    path, megabytes, description, suffix="", licence=_ALLENNLP, sha256=None
+    path, megabytes, description, suffix="", license=_ALLENNLP, sha256=None
 ):
     return Preset(
         f"{_BASE}/{path}_options.json",
         f"{_BASE}/{path}_weights{suffix}.hdf5",
         megabytes,
-        licence,
+        license,
         description,
         sha256=sha256,
     )
@@ -94,7 +94,7 @@ PRESETS = {
         "contributed/pt/elmo_pt",
         374,
         "Portuguese; 93.6 M parameters, 1024 wide",
-        licence=_CONTRIBUTED,
+        license=_CONTRIBUTED,
     ),
     "pubmed": _published(
         "contributed/pubmed/elmo_2x4096_512_2048cnn_2xhighway",
