@@ -16,7 +16,7 @@ from keras_elmo.pretraining.model_files import save_language_model
 from keras_elmo.pretraining.optimizers import make_optimizer
 from keras_elmo.pretraining.perplexity import Evaluator
 from keras_elmo.pretraining.text_windows import training_windows
-from keras_elmo.pretraining.training_state import Progress
+from keras_elmo.pretraining.training_state import TrainingProgress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import state_variables
 from keras_elmo.pretraining.training_state import write_training_state
@@ -83,7 +83,7 @@ class Training(keras.callbacks.Callback):
     ):
         super().__init__()
         self.plan = plan
-        self.progress = Progress()
+        self.progress = TrainingProgress()
         self._trainer = trainer
         self._vocabulary = vocabulary
         self._text = text._replace(words=[])

@@ -12,7 +12,7 @@ from keras_elmo.files.hdf5_files import open_hdf5
 
 
 @dataclasses.dataclass
-class Progress:
+class TrainingProgress:
     """The progress of a training: all of a checkpoint except arrays."""
 
     step: int = 0
@@ -37,7 +37,7 @@ def write_training_state(path, model, progress):
         path: Path of the file (HDF5).
         model: The compiled `LanguageModelTrainer`. Its variables are written,
             and those of its optimizer but for the learning rate.
-        progress: The `Progress`. All values must be finite.
+        progress: The `TrainingProgress`. All values must be finite.
 
     Raises:
         OSError: If the file cannot be written, for example on a full disk.
@@ -65,7 +65,7 @@ def read_training_state(path, model):
             built optimizer of the same kind.
 
     Returns:
-        The `Progress`.
+        The `TrainingProgress`.
 
     Raises:
         ValueError: If the file is corrupt or for another model.
@@ -74,7 +74,7 @@ def read_training_state(path, model):
     try:
         with open_hdf5(path) as (store, shapes):
             values = {key: store[key][()] for key in shapes}
-        progress = Progress(**json.loads(values.pop("progress")))
+        progress = TrainingProgress(**json.loads(values.pop("progress")))
     except Exception as error:
         # What h5py raises depends on where the file is corrupt.
         raise ValueError(

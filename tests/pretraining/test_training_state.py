@@ -14,11 +14,11 @@ from pretraining.small_trainings import make_settings
 from keras_elmo import BidirectionalLanguageModel
 from keras_elmo.pretraining.model_files import make_language_model
 from keras_elmo.pretraining.training import make_trainer
-from keras_elmo.pretraining.training_state import Progress
+from keras_elmo.pretraining.training_state import TrainingProgress
 from keras_elmo.pretraining.training_state import read_training_state
 from keras_elmo.pretraining.training_state import write_training_state
 
-PROGRESS = Progress(17, 2**40, [0.1, 1 / 3], best=np.inf, best_step=9)
+PROGRESS = TrainingProgress(17, 2**40, [0.1, 1 / 3], best=np.inf, best_step=9)
 SCHEDULE = {"learning_rate_schedule": "linear"}
 
 
