@@ -8,6 +8,7 @@ import keras
 import layer_checks
 import numpy as np
 import pytest
+from comparisons import assert_close
 from comparisons import assert_equal
 from conftest import ON_TENSORFLOW
 from keras import ops
@@ -296,23 +297,39 @@ def test_export(name, tmp_path):
     layer_checks.check_export(make, x, tmp_path)
 
 
+# `CRF` refuses it itself, and the others as layers of ids.
+@pytest.mark.filterwarnings("ignore:You are saving")
+@pytest.mark.parametrize("name", ["CRF", "CharCNNEmbedding", "ElmoLayer"])
+def test_the_former_format_of_keras_is_refused(name, tmp_path):
+    make, x, *_ = CASES[name]
+    inner = layer_checks.model_of(make(), x)
+    for model in (inner, layer_checks.model_of(inner, x)):
+        with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
+            model.save(tmp_path / "model.h5")
+        model.save_weights(tmp_path / "model.weights.h5")
+
+
 # Layers that take a mask as an argument and pass it on.
 TAKE_MASKS = ["BiLMEncoder", "ScalarMix", "SentencePooling, documents"]
 TAKE_MASKS += [name for name in CASES if name.startswith("ElmoLayer")]
 
 
 @pytest.mark.parametrize("name", TAKE_MASKS)
-def test_a_mask_given_by_position_is_passed_on(name):
+def test_a_mask_is_passed_on_by_position_and_in_a_model(name):
     make, x, *_ = CASES[name]
     layer = make()
-    given = np.array([[False, True, True], [False, False, False]])
-    given = given[:, None] if name.endswith("documents") else given
+    mask = np.array([[False, True, True], [False, False, False]])
+    mask = mask[:, None] if name.endswith("documents") else mask
     names = list(inspect.signature(layer.call).parameters)
     before_it = [None] * (names.index("mask") - 1)
-    given = ops.convert_to_tensor(given)
+    given = ops.convert_to_tensor(mask)
     by_position = keras.tree.flatten(layer(x, *before_it, given))
     by_name = keras.tree.flatten(layer(x, mask=given))
-    for found, expected in zip(by_position, by_name, strict=True):
+    inputs = layer_checks.symbolic_input([x, mask])
+    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1]))
+    in_a_model = flat(model([x, mask]))
+    for found, expected, other in zip(by_position, by_name, in_a_model):
         assert_equal(found, expected)
+        assert_close(other, expected)
         assert_equal(found._keras_mask, expected._keras_mask)
         assert not ops.all(expected._keras_mask)

@@ -59,18 +59,6 @@ def test_pickle():
     np.testing.assert_array_equal(copied(IDS), elmo(IDS))
 
 
-@pytest.mark.filterwarnings("ignore:You are saving")
-@pytest.mark.parametrize("part", ["elmo", "token encoder"])
-def test_the_former_format_of_keras_is_refused(tmp_path, part):
-    elmo = make_shallow_elmo()
-    inner = make_model(elmo if part == "elmo" else elmo.token_encoder)
-    ids = keras.Input((None, 12), dtype="int32")
-    for model in (inner, keras.Model(ids, inner(ids))):
-        with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
-            model.save(tmp_path / "model.h5")
-        model.save_weights(tmp_path / "model.weights.h5")
-
-
 def save_tagger(elmo, path):
     keras_elmo.Tagger(make_model(elmo), ["A", "B"]).save(path)
 
