@@ -2,8 +2,9 @@
 
 import brute_force_crf as brute_force
 import numpy as np
-import onnxruntime
 import pytest
+from onnx_sessions import answer
+from onnx_sessions import open_session
 
 from keras_elmo import CRFDecoder
 from keras_elmo.crf.tags import allowed_tags
@@ -35,7 +36,7 @@ def onnx_answer(chain, layer):
         "mask": np.float32(chain.mask[..., None]),
         "length": chain.mask.sum(axis=1, keepdims=True),
     }
-    return onnxruntime.InferenceSession(model).run(None, inputs)
+    return answer(open_session(model), **inputs).values()
 
 
 @pytest.mark.parametrize("names", brute_force.SCHEMES, ids=" ".join)
