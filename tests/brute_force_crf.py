@@ -7,6 +7,7 @@ from typing import NamedTuple
 import numpy as np
 
 from keras_elmo.crf.tags import entities
+from keras_elmo.crf.tags import entity_tags
 
 # Labels of each scheme.
 SCHEMES = [
@@ -120,6 +121,31 @@ def span_probabilities(chain, names):
             for start, end, kind in entities([names[i] for i in tags]):
                 result[row][places[start], places[end - 1], kind] += probability
     return result
+
+
+def entity_chain(mask, names):
+    """Returns random chains in which entities of several words are likely."""
+    chain = random_chain(mask, len(names), 1.0)
+    longer = chain.transitions + np.float32(2 * entity_tags(names).continues)
+    return chain._replace(transitions=longer)
+
+
+def best_entities(chain, names):
+    """The entities in the best tags, at their first words.
+
+    Returns:
+        Their probabilities and their lengths, and zeros elsewhere.
+    """
+    every, best = span_probabilities(chain, names), best_tags(chain)
+    probabilities, lengths = np.zeros((2, *chain.mask.shape))
+    for row, mask in enumerate(chain.mask):
+        places = np.flatnonzero(mask)
+        for start, end, kind in entities([names[i] for i in best[row, mask]]):
+            span = places[start], places[end - 1], kind
+            probabilities[row, places[start]] = every[row][span]
+            lengths[row, places[start]] = end - start
+    assert lengths.max() > 1 and probabilities.max() > 0.3
+    return probabilities, lengths
 
 
 def expected_counts(chain, chosen=None):

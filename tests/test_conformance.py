@@ -7,6 +7,7 @@ import keras
 import layer_checks
 import numpy as np
 import pytest
+from comparisons import assert_close
 from comparisons import assert_equal
 from conftest import ON_TENSORFLOW
 from keras import ops
@@ -307,22 +308,38 @@ def test_export(name, tmp_path):
     layer_checks.check_export(make, x, tmp_path)
 
 
+# `CRF` refuses it itself, and the others as layers of ids.
+@pytest.mark.filterwarnings("ignore:You are saving")
+@pytest.mark.parametrize("name", ["CRF", "CharCNNEmbedding", "ElmoLayer"])
+def test_the_former_format_of_keras_is_refused(name, tmp_path):
+    make, x, *_ = CASES[name]
+    inner = layer_checks.model_of(make(), x)
+    for model in (inner, layer_checks.model_of(inner, x)):
+        with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
+            model.save(tmp_path / "model.h5")
+        model.save_weights(tmp_path / "model.weights.h5")
+
+
 # Layers that take a mask as an argument and pass it on.
 TAKE_MASKS = ["BiLMEncoder", "ScalarMix", "SentencePooling, documents"]
 TAKE_MASKS += [name for name in CASES if name.startswith("ElmoLayer")]
 
 
 @pytest.mark.parametrize("name", TAKE_MASKS)
-def test_a_given_mask_is_passed_on(name):
+def test_a_mask_is_passed_on_and_taken_in_a_model(name):
     make, x, *_ = CASES[name]
     layer = make()
-    given = np.array([[False, True, True], [False, False, False]])
-    given = given[:, None] if name.endswith("documents") else given
-    expected = keras.tree.flatten(layer.compute_mask(x, given))
-    found = keras.tree.flatten(layer(x, mask=ops.convert_to_tensor(given)))
-    for output, mask in zip(found, expected, strict=True):
-        assert_equal(output._keras_mask, mask)
+    mask = np.array([[False, True, True], [False, False, False]])
+    mask = mask[:, None] if name.endswith("documents") else mask
+    expected = keras.tree.flatten(layer.compute_mask(x, mask))
+    found = keras.tree.flatten(layer(x, mask=ops.convert_to_tensor(mask)))
+    for output, output_mask in zip(found, expected, strict=True):
+        assert_equal(output._keras_mask, output_mask)
         assert not ops.all(output._keras_mask)
+    inputs = layer_checks.symbolic_input([x, mask])
+    model = keras.Model(inputs, layer(inputs[0], mask=inputs[1]))
+    for output, other in zip(found, flat(model([x, mask])), strict=True):
+        assert_close(other, output)
 
 
 @layers

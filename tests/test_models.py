@@ -32,18 +32,6 @@ def test_sequential_without_an_input(tmp_path):
         assert_equal(copied(IDS), expected)
 
 
-def test_a_symbolic_mask_by_hand(tmp_path):
-    elmo = make_shallow_elmo()
-    inputs = keras.Input((None, 12), dtype="int32")
-    mask = keras.Input((None,), dtype="bool")
-    model = keras.Model([inputs, mask], elmo(inputs, mask=mask))
-    first_two = np.zeros((8, 4), bool)
-    first_two[:, :2] = True
-    expected = elmo(IDS, mask=first_two)
-    for either in (model, round_trip(model, tmp_path)):
-        assert_close(either([IDS, first_two]), expected)
-
-
 def test_the_state_in_and_out_of_a_model(tmp_path):
     encoder = make_shallow_elmo().encoder
     x = keras.Input((None, 6))

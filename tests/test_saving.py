@@ -1,17 +1,13 @@
-"""What all writers do; and a model loaded in a process without its class."""
+"""What all writers of files do."""
 
-import os
 import pathlib
 import pickle
 import re
-import subprocess
-import sys
 
 import keras
 import numpy as np
 import pytest
 from conftest import ON_TENSORFLOW
-from conftest import ROOT
 from small_models import make_shallow_elmo
 
 import keras_elmo
@@ -22,12 +18,6 @@ pytestmark = ON_TENSORFLOW
 IDS = keras_elmo.batch_to_ids(
     [["Save", "me", "."], ["Héllo"], ["東京", "へ"]], 12
 )
-LOAD = """
-import keras_elmo, numpy as np, keras  # In this order.
-model = keras.saving.load_model("model.keras")
-assert len(model.trainable_weights) == 4
-np.save("loaded.npy", model.predict(np.load("ids.npy"), verbose=0))
-"""
 
 
 def make_model(elmo):
@@ -35,40 +25,10 @@ def make_model(elmo):
     return keras.Model(ids, keras.layers.Dense(2)(elmo(ids)))
 
 
-@pytest.mark.exhaustive
-def test_reload_in_a_fresh_process(tmp_path):
-    elmo = make_shallow_elmo()
-    elmo.token_encoder.trainable = elmo.encoder.trainable = False
-    model = make_model(elmo)
-    np.save(tmp_path / "ids.npy", IDS)
-    model.save(tmp_path / "model.keras")
-    subprocess.run(
-        [sys.executable, "-c", LOAD],
-        cwd=tmp_path,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        check=True,
-        timeout=300,
-    )
-    found = np.load(tmp_path / "loaded.npy")
-    np.testing.assert_allclose(found, model.predict(IDS, verbose=0), rtol=1e-5)
-
-
 def test_pickle():
     elmo = make_shallow_elmo()
     copied = pickle.loads(pickle.dumps(elmo))
     np.testing.assert_array_equal(copied(IDS), elmo(IDS))
-
-
-@pytest.mark.filterwarnings("ignore:You are saving")
-@pytest.mark.parametrize("part", ["elmo", "token encoder"])
-def test_the_former_format_of_keras_is_refused(tmp_path, part):
-    elmo = make_shallow_elmo()
-    inner = make_model(elmo if part == "elmo" else elmo.token_encoder)
-    ids = keras.Input((None, 12), dtype="int32")
-    for model in (inner, keras.Model(ids, inner(ids))):
-        with pytest.raises(ValueError, match=r'`model.save\("model.keras"\)`'):
-            model.save(tmp_path / "model.h5")
-        model.save_weights(tmp_path / "model.weights.h5")
 
 
 def save_tagger(elmo, path):

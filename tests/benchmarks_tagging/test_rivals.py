@@ -2,7 +2,6 @@
 
 import contextlib
 import functools
-import importlib
 import json
 import pathlib
 import sys
@@ -12,7 +11,6 @@ import numpy as np
 import pytest
 from benchmarks_tagging.tagging_data import to_conllu
 from benchmarks_tagging.tagging_data import write_files
-from conftest import ROOT
 
 from keras_elmo import Tagger
 from keras_elmo.tagging import training
@@ -23,10 +21,9 @@ JOBS = ["vectors", "ewt-keras-elmo", "ewt-word2vec", "ewt-spaCy", "ewt-UDPipe",
 
 
 @pytest.fixture
-def rivals(monkeypatch, tmp_path):
-    monkeypatch.syspath_prepend(ROOT / "benchmarks")
+def rivals(program, monkeypatch, tmp_path):
     monkeypatch.chdir(tmp_path)
-    return importlib.import_module("rivals")
+    return program("rivals")
 
 
 @pytest.fixture

@@ -10,6 +10,7 @@ from keras import ops
 from keras.ops import convert_to_numpy as as_numpy
 
 from keras_elmo import CRF
+from keras_elmo import CRFDecoder
 from keras_elmo import CRFLoss
 from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import checked_log_likelihood
@@ -105,6 +106,11 @@ def test_half_precision_sums_in_float32(policy):
         wide = ops.cast(potentials, "float32")
         assert_equal(found, exact(wide, mask=CHAIN.mask))
         assert keras.backend.standardize_dtype(found.dtype) == "float32"
+        marginals = (
+            CRFDecoder(return_marginals=True, dtype=dtype)(found)[1]
+            for dtype in (policy, "float32")
+        )
+        assert_equal(*marginals)
 
 
 def test_float64_is_not_narrowed():

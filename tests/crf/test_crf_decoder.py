@@ -1,5 +1,4 @@
 import brute_force_crf as brute_force
-import keras
 import numpy as np
 import pytest
 from comparisons import assert_close
@@ -9,7 +8,6 @@ from crf.crf_layers import MASK
 from crf.crf_layers import scores_of
 from keras.ops import convert_to_numpy as as_numpy
 
-from keras_elmo import CRF
 from keras_elmo import CRFDecoder
 from keras_elmo.crf.linear_chain import best_tags
 from keras_elmo.crf.linear_chain import constrain
@@ -54,17 +52,6 @@ def test_a_scheme_constrains_decoding_alone():
     assert_equal(kept, best_tags(constrain(scores, *allowed_tags(BIO, "BIO"))))
     assert_equal(default, kept)
     assert np.any(free != kept)
-
-
-@pytest.mark.parametrize("policy", ["mixed_bfloat16", "mixed_float16"])
-def test_scores_are_not_rounded(policy):
-    # Half precision cannot distinguish these two potentials.
-    potentials = np.array([[[100.0, 100.01]]], "float32")
-    scores = CRF(2, dtype=policy)(potentials)
-    tags, marginals = CRFDecoder(return_marginals=True, dtype=policy)(scores)
-    assert as_numpy(tags) == 1
-    assert keras.backend.standardize_dtype(marginals.dtype) == "float32"
-    assert as_numpy(marginals)[0, 0, 1] > 0.501
 
 
 @pytest.mark.parametrize(

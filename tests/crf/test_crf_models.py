@@ -7,6 +7,7 @@ import keras
 import numpy as np
 import pytest
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from keras import ops
 from peak_memory import DEFINE_PEAK
 from peak_memory import ON_LINUX
@@ -121,14 +122,6 @@ def test_a_saved_model_comes_back_compiled(tmp_path):
     assert_equal(decoder_of(loaded)(ids), decoder_of(model)(ids))
 
 
-@pytest.mark.filterwarnings("ignore:You are saving")
-def test_a_format_that_keras_could_not_load_is_refused(tmp_path):
-    model = make_tagger()
-    with pytest.raises(ValueError, match=r'use `model.save\("model.keras"\)`'):
-        model.save(tmp_path / "model.h5")
-    model.save_weights(tmp_path / "model.weights.h5")
-
-
 TRAIN = """
 import keras, keras_elmo
 import numpy as np
@@ -144,9 +137,7 @@ print((peak() - before) / (4 * 20 * 21 * y.size))
 
 
 @ON_LINUX
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Graphs are TensorFlow's."
-)
+@ON_TENSORFLOW
 @pytest.mark.parametrize("shape", [(2, 0), (0, 3)])
 def test_a_graph_for_any_number_of_words_takes_none(shape):
     import tensorflow as tf

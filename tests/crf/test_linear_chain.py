@@ -1,10 +1,10 @@
 import brute_force_crf as brute_force
-import keras
 import numpy as np
 import pytest
 from backend_gradients import input_gradient
 from comparisons import assert_close
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from keras import ops
 from keras.ops import convert_to_numpy as as_numpy
 from tiers import quick_first
@@ -13,7 +13,6 @@ from keras_elmo.crf import linear_chain
 from keras_elmo.crf.linear_chain import constrain
 from keras_elmo.crf.linear_chain import pack_scores
 from keras_elmo.crf.tags import allowed_tags
-from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import entity_tags
 from keras_elmo.crf.tags import find_scheme
 
@@ -116,25 +115,15 @@ def impossible(chain):
 )
 def test_probabilities_of_entities(names, change, limit):
     allowed = allowed_tags(names, find_scheme(names))
-    tags = entity_tags(names)
-    chain = brute_force.random_chain(brute_force.MASK, len(names), 1.0)
-    longer = chain.transitions + np.float32(2 * tags.continues)
-    chain = change(chain._replace(transitions=longer))
+    chain = change(brute_force.entity_chain(brute_force.MASK, names))
     scores = constrain(packed(chain), *allowed)
     chain = brute_force.constrained(chain, allowed)
-    expected = brute_force.span_probabilities(chain, names)
-    best = brute_force.best_tags(chain)
-    probabilities, lengths = np.zeros((2, *chain.mask.shape))
-    for row, mask in enumerate(chain.mask):
-        places = np.flatnonzero(mask)
-        for start, end, kind in entities([names[i] for i in best[row, mask]]):
-            lengths[row, places[start]] = end - start
-            share = expected[row][places[start], places[end - 1], kind]
-            probabilities[row, places[start]] = share
-    found = linear_chain.entity_probabilities(scores, best, tags)
-    assert_close(found[0], probabilities, rtol=0, atol=limit)
-    assert_equal(found[1], lengths)
-    assert lengths.max() > 1 and probabilities.max() > 0.3
+    probabilities, lengths = linear_chain.entity_probabilities(
+        scores, brute_force.best_tags(chain), entity_tags(names)
+    )
+    expected = brute_force.best_entities(chain, names)
+    assert_close(probabilities, expected[0], rtol=0, atol=limit)
+    assert_equal(lengths, expected[1])
 
 
 def test_ties_are_broken_by_whole_sequences():
@@ -159,9 +148,7 @@ def test_no_tokens_at_all(shape):
     assert [tuple(x.shape) for x in found] == [shape, shape]
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Graphs are TensorFlow's."
-)
+@ON_TENSORFLOW
 @pytest.mark.parametrize("jit_compile", quick_first([True, False]))
 def test_in_a_graph(jit_compile):
     import tensorflow as tf

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from crf.crf_layers import BIO
 from crf.crf_layers import MASK
 from crf.crf_layers import scores_of
@@ -16,9 +17,6 @@ CHAIN = brute_force.random_chain(MASK, 3)
 RIGHT = np.array([[1, 0, 1, 1], [0, 1, 0, 0], [1, 0, 0, 0], [0, 0, 0, 0]], bool)
 BEST = brute_force.best_tags(CHAIN)
 TAGS = np.where(RIGHT, BEST, (BEST + 1) % 3)
-on_tensorflow = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
-)
 
 
 @pytest.fixture
@@ -72,7 +70,7 @@ def test_bad_tags_are_named(bio_scores, row, sentence, message):
 
 # TensorFlow's optimizer inverts comparisons, which is wrong for NaN.
 @pytest.mark.parametrize(
-    "compiled", [False, pytest.param(True, marks=on_tensorflow)]
+    "compiled", [False, pytest.param(True, marks=ON_TENSORFLOW)]
 )
 def test_nan_gives_its_sentence_a_nan_loss(compiled):
     loss = CRFLoss(reduction="none")
@@ -104,7 +102,7 @@ def test_bad_shapes_are_named():
             CRFLoss()(CHAIN.tags, scores, np.ones(shape))
 
 
-@on_tensorflow
+@ON_TENSORFLOW
 def test_bad_tags_are_named_in_a_graph(bio_scores):
     import tensorflow as tf
 

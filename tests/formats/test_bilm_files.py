@@ -9,6 +9,7 @@ import zipfile
 import pytest
 from formats.loopback import serve
 from formats.loopback import use_cache
+from formats.zips import write_zip
 from full_disk import no_file_over
 from hdf5_arrays import check_equal
 from small_models import ENGLISH_TINY
@@ -31,13 +32,6 @@ def write_files(folder, files):
     for name, content in files.items():
         (folder / name).write_bytes(content)
     return folder
-
-
-def write_zip(path, files=FILES, compression=zipfile.ZIP_STORED):
-    with zipfile.ZipFile(path, "w", compression) as archive:
-        for name, content in files.items():
-            archive.writestr(name, content)
-    return path
 
 
 def read_both(*args):
@@ -77,19 +71,24 @@ def test_weights_are_told_from_other_hdf5_files(tmp_path, names):
     assert read_both(write_zip(tmp_path / "zip", files))[1] == WEIGHTS
 
 
-def test_zip_of_a_folder(tmp_path):
+def test_no_more_of_a_zip_is_unpacked_than_is_read(tmp_path):
     files = {f"a/b/{name}": content for name, content in FILES.items()}
     # As a Mac makes it.
     files |= {f"__MACOSX/{name}": b"\0\5\x16\7" for name in files}
+    others = "a/b/", "a/corpus.txt", "a/b/training_state.hdf5", "vocab.txt"
+    files |= dict.fromkeys(others, b"")
     path = tmp_path / "model.zip"
-    write_zip(path, {"a/b/": b"", **files}, zipfile.ZIP_DEFLATED)
-    options, content, unpacked = read_both(path)
-    assert (options, content) == (json.loads(OPTIONS), WEIGHTS)
-    assert not unpacked.parent.exists()
+    opened = open_bilm(write_zip(path, files, compression=zipfile.ZIP_DEFLATED))
+    assert opened.content == json.loads(OPTIONS)
+    folder = pathlib.Path(opened.weight_files[0]).parent
+    assert {file.name: file.read_bytes() for file in folder.iterdir()} == FILES
+    assert not [x for x in folder.parents[1].rglob("*.txt") if x.is_file()]
+    del opened
+    assert not folder.exists()
 
 
 def test_a_full_disk_is_not_a_broken_zip(tmp_path):
-    path = write_zip(tmp_path / "model.zip")
+    path = write_zip(tmp_path / "model.zip", FILES)
     told = r"unpack 'options\.json' in the temporary folder .* TMPDIR"
     limit = no_file_over(len(WEIGHTS) - 1)
     with limit, pytest.raises(OSError, match=told) as info:
@@ -143,21 +142,20 @@ OUTSIDE = [
         (BIG, lambda content: b"{}", "OPTIONS --weights WEIGHTS. Received"),
         (BIG, lambda content: content[10:], "cannot be read"),
         (BIG, lambda x: x.replace(b"PK\1\2", b"\0" * 4), "cannot be read"),
+        # Such a zip of 4 KB can unpack to more than 4 GB.
+        (FILES, zipfile.ZIP_BZIP2, "deflate, or not at all"),
     ],
 )
 def test_archives_that_are_refused(tmp_path, files, damage, message):
-    path = write_zip(tmp_path / "model.zip", files)
-    path.write_bytes(damage(path.read_bytes()))
+    path = tmp_path / "model.zip"
+    if callable(damage):
+        content = write_zip(path, files).read_bytes()
+        path.write_bytes(damage(content))
+    else:
+        write_zip(path, files, compression=damage)
     with pytest.raises(ValueError, match=re.escape(message)) as info:
         read_both(path)
     assert f"'{path}'" in str(info.value)
-
-
-def test_zip_of_a_method_without_a_limit(tmp_path):
-    """Such a zip of 4 KB can unpack to more than 4 GB."""
-    path = write_zip(tmp_path / "model.zip", FILES, zipfile.ZIP_BZIP2)
-    with pytest.raises(ValueError, match="deflate, or not at all"):
-        open_bilm(path)
 
 
 def test_a_file_that_was_unpacked_in_part_is_not_read(tmp_path):
@@ -189,10 +187,8 @@ def test_models_from_the_web(tmp_path, monkeypatch):
         elmo.save_to_bilm(options, weights)
         # The options may start with a byte order mark.
         options.write_bytes(codecs.BOM_UTF8 + options.read_bytes())
-        write_zip(
-            folder / "model.zip",
-            {path.name: path.read_bytes() for path in (options, weights)},
-        )
+        files = {path.name: path.read_bytes() for path in (options, weights)}
+        write_zip(folder / "model.zip", files)
     with serve(tmp_path) as server:
         urls = server.url("{}/options.json"), server.url("{}/weights.hdf5?v=2")
         mixed = server.url("1/options.json"), weights

@@ -6,7 +6,6 @@ why. None crashes, hangs, exhausts the memory or runs code from the file.
 
 import gzip
 import os
-import pathlib
 import shutil
 import zipfile
 
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from conftest import ON_TENSORFLOW
 from formats.checkpoints import write_checkpoint
+from formats.zips import write_zip
 from fuzzing import damaged
 from fuzzing import damaged_json
 from fuzzing import reads_or_says_why
@@ -31,6 +31,7 @@ from keras_elmo.formats.bilm_files import open_bilm
 from keras_elmo.formats.tensorflow_checkpoints import open_checkpoint
 from keras_elmo.formats.torch_state_dicts import read_state_dict
 from keras_elmo.formats.weight_files import read_arrays
+from keras_elmo.formats.word_vector_files import read_word_vectors
 from keras_elmo.models.find_model import find_model
 from keras_elmo.text.vocabulary import Vocabulary
 from keras_elmo.text.vocabulary import vocabulary_words
@@ -64,22 +65,13 @@ def folders(elmo, model, shared, tmp_path_factory):
     bilm = shutil.copytree(model, root / "bilm")
     (bilm / "vocab.txt").write_bytes(WORDS)
     (bilm / "vocab.txt.gz").write_bytes(gzip.compress(WORDS))
-    write_zip(bilm / "model.zip", model)
+    write_zip(bilm / "model.zip", model, compression=zipfile.ZIP_DEFLATED)
     elmo.save_to_preset(root / "preset")
     arrays = {f"lm/{k}": a for k, a in file_arrays(elmo).items()}
     write_checkpoint(root / "checkpoint", arrays)
     many_langs = shared / "reference/elmo_for_many_langs/char_and_word"
     shutil.copytree(many_langs, root / "many_langs")
     return root
-
-
-def write_zip(path, model, folder="", **others):
-    with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED) as archive:
-        for name in ("options.json", "weights.hdf5"):
-            archive.write(model / name, folder + name)
-        for name, content in others.items():
-            archive.writestr(name, content)
-    return path
 
 
 def read_weights(path, shapes):
@@ -149,13 +141,13 @@ def test_weights_that_lie_elsewhere(folders, tmp_path):
         with h5py.File(path, "r+") as store:
             store["link"] = h5py.SoftLink("/other")
     zipped = write_zip(tmp_path / "zipped.zip", folder)
-    with zipfile.ZipFile(tmp_path / "model.keras", "w") as whole:
-        whole.write(paths[1], paths[1].name)
+    weights = {paths[1].name: paths[1].read_bytes()}
+    whole = write_zip(tmp_path / "model.keras", weights)
     for model, path in (
         (folder, paths[0]),
         (preset, paths[1]),
         (zipped, zipped / "weights.hdf5"),
-        (whole.filename, f"{whole.filename}/{paths[1].name}"),
+        (whole, whole / paths[1].name),
     ):
         told = f"'{path}' was not read: its 'link' is a link to another place"
         with pytest.raises(ValueError, match=told):
@@ -178,33 +170,26 @@ def test_pipes_keep_nobody_waiting(name, model, tmp_path):
 
 def test_zip_of_far_more_than_its_size(model, tmp_path, monkeypatch):
     monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
-    path = write_zip(tmp_path / "harmful.zip", model, corpus=bytes(16 << 20))
+    files = {"corpus": bytes(16 << 20)}
+    path = write_zip(
+        tmp_path / "a.zip", files, compression=zipfile.ZIP_DEFLATED
+    )
     with pytest.raises(ValueError, match=f"'{path}' .* declares too much data"):
         ElmoLayer.from_bilm(path)
 
 
-def test_no_more_is_unpacked_than_is_read(model, tmp_path):
-    others = ("a/corpus.txt", "a/training_state.hdf5", "vocab.txt")
-    others = dict.fromkeys(others, bytes(1 << 20))
-    path = write_zip(tmp_path / "model.zip", model, "a/", **others)
-    files = open_bilm(path)
-    files.read_arrays()
-    folder = pathlib.Path(files.weight_files[0]).parent
-    unpacked = {p.name: p.read_bytes() for p in folder.iterdir()}
-    del files
-    assert not folder.exists()
-    names = ("options.json", "weights.hdf5")
-    assert unpacked == {name: (model / name).read_bytes() for name in names}
-
-
-def test_vocabularies_of_far_more_than_their_size(model, tmp_path, monkeypatch):
+@pytest.mark.parametrize("content", [b"a 1 2\n" * (1 << 18), b"a" * (1 << 20)])
+def test_texts_of_far_more_than_their_size(
+    model, tmp_path, monkeypatch, content
+):
     monkeypatch.setattr(untrusted_files, "_ALWAYS", 1000)
     folder = shutil.copytree(model, tmp_path / "model")
     path = folder / "vocab.txt.gz"
-    for content in (b"a\n" * (1 << 19), b"a" * (1 << 20)):
-        path.write_bytes(gzip.compress(content))
-        found = open_bilm(folder).read_vocabulary()
-        for arguments in ((path,), found):
-            told = f"'{path}' .* unpack to more than"
-            with pytest.raises(ValueError, match=told):
-                vocabulary_words(*arguments)
+    path.write_bytes(gzip.compress(content))
+    for read, *arguments in (
+        (vocabulary_words, path),
+        (vocabulary_words, *open_bilm(folder).read_vocabulary()),
+        (read_word_vectors, path, 1_000_000),
+    ):
+        with pytest.raises(ValueError, match=f"'{path}'.* unpack to more than"):
+            read(*arguments)

@@ -123,14 +123,6 @@ def test_a_damaged_checkpoint_is_named(folder, expected, ending, told):
         opened(folder).read(shapes_of(expected))
 
 
-def test_arrays_are_checked(reference, expected):
-    shapes = shapes_of(expected)
-    del shapes["char_embed"]
-    told = rf"checkpoint '{reference / NAME}' .* model: \['char_embed'\]\."
-    with pytest.raises(ValueError, match=told):
-        opened(reference).read(shapes)
-
-
 def test_one_layer_of_words_and_a_part_of_a_softmax(tmp_path):
     cell, root = "lm/RNN_1/rnn/lstm_cell", "RNN_1/RNN/MultiRNNCell/Cell0"
     keys = {

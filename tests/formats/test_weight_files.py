@@ -60,20 +60,27 @@ def test_a_failing_write_changes_nothing(path, array, dtype, error, message):
     assert os.listdir(path.parent) == [path.name]
 
 
-@pytest.mark.parametrize("shape", [(2, 3), (None,), (None,) * 3])
-def test_wrong_shape(path, shape):
-    told = f"The array 'char_embed' of the weight file '{path}' must have "
-    told += re.escape(f"the shape {shape} of the options. Received: (3, 2)")
-    with pytest.raises(ValueError, match=told):
-        read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
+WHOLE = ARRAYS["char_embed"]
 
 
-def test_numbers_must_be_floating_point(path):
-    array = ARRAYS["char_embed"].astype("complex64")
+@pytest.mark.parametrize(
+    ("array", "shape", "expected", "received"),
+    [
+        *(
+            (WHOLE, shape, f"have the shape {shape} of the options", "(3, 2)")
+            for shape in ((2, 3), (None,), (None,) * 3)
+        ),
+        (WHOLE * 1j, (3, 2), "hold floating-point numbers", "dtype=complex64"),
+        (WHOLE + np.inf, (3, 2), "hold finite numbers", "an infinity or a NaN"),
+    ],
+)
+def test_wrong_arrays(path, array, shape, expected, received):
     write_arrays(path, {**ARRAYS, "char_embed": array}.items())
-    told = "'char_embed' .* must hold floating-point.*: dtype=complex64"
-    with pytest.raises(ValueError, match=told):
-        read_arrays(path, shapes_of(ARRAYS))
+    told = f"The array 'char_embed' of the weight file '{path}' must {expected}"
+    with pytest.raises(
+        ValueError, match=re.escape(f"{told}. Received: {received}")
+    ):
+        read_arrays(path, {**shapes_of(ARRAYS), "char_embed": shape})
 
 
 def test_what_is_no_weight_file(tmp_path):

@@ -148,14 +148,6 @@ def test_what_may_be_something_else_causes_a_warning(tmp_path):
             read_word_vectors(path, 1000)
 
 
-def test_a_file_that_unpacks_to_too_much(tmp_path, monkeypatch):
-    monkeypatch.setattr("keras_elmo.files.untrusted_files._ALWAYS", 1000)
-    path = tmp_path / "vectors.txt"
-    path.write_bytes(gzip.compress(b"the 1 2\n" * 100_000))
-    with pytest.raises(ValueError, match="unpack to more than"):
-        read_word_vectors(path, 1_000_000)
-
-
 def test_no_file(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"no word vector .*a\.txt"):
         WordVectors.from_file(tmp_path / "a.txt")

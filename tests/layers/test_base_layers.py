@@ -4,6 +4,7 @@ import keras
 import numpy as np
 import pytest
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from keras import ops
 from small_models import make_shallow_elmo
 
@@ -93,9 +94,7 @@ def test_bad_ids_are_named(elmo, bad, message):
             function(bad)
 
 
-@pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
-)
+@ON_TENSORFLOW
 def test_tensors_of_words_and_ragged_ids_are_refused(elmo):
     import tensorflow as tf
 

@@ -6,6 +6,7 @@ import numpy_reference
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from keras.ops import convert_to_numpy as as_numpy
 from small_models import make_elmo
 from small_models import make_shallow_elmo
@@ -20,9 +21,6 @@ pytestmark = pytest.mark.in_graphs(False)
 
 RIGHT = np.arange(5) < np.array([5, 1, 0, 3])[:, None]
 HOLES = RIGHT[:, [4, 0, 3, 1, 2]]
-on_tensorflow = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="Only TensorFlow has it."
-)
 
 
 @pytest.fixture(scope="module")
@@ -89,7 +87,7 @@ def test_equals_the_oracle(options, mask, path_taken):
             assert_close(found, wanted, atol=1e-5)
 
 
-@on_tensorflow
+@ON_TENSORFLOW
 @pytest.mark.parametrize("rows", quick_first([8, 1, 12]))
 @pytest.mark.in_graphs(True)
 def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
@@ -116,7 +114,7 @@ def test_steps_prepared_in_parts_are_the_same(monkeypatch, rows):
         assert_close(one, other, atol=1e-5)
 
 
-@on_tensorflow
+@ON_TENSORFLOW
 @pytest.mark.in_graphs(True)
 @pytest.mark.exhaustive
 def test_gradients_in_half_precision_add_up_over_many_steps(path_taken):
@@ -202,7 +200,7 @@ def test_bad_call_arguments_are_named(x, state, mask, message):
         BiLMEncoder(7, 6)(x, initial_state=state, mask=mask)
 
 
-@on_tensorflow
+@ON_TENSORFLOW
 @pytest.mark.parametrize(
     "options",
     quick_first(

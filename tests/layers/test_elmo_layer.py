@@ -1,12 +1,12 @@
 import functools
 
-import h5py
 import keras
 import numpy as np
 import numpy_reference
 import pytest
 from comparisons import assert_close
 from comparisons import assert_equal
+from conftest import ON_TENSORFLOW
 from fast_paths import use_fast_paths
 from keras import ops
 from keras.ops import convert_to_numpy as numpy
@@ -35,9 +35,6 @@ IDS = batch_to_ids(SENTENCES, 12)
 BOUNDED = batch_to_ids([["<S>", *s, "</S>"] for s in SENTENCES], 12)
 MASK = np.arange(6) < np.array(LENGTHS)[:, None]
 FIRST = MASK & (np.arange(6) < 3)
-on_tensorflow = pytest.mark.skipif(
-    keras.backend.backend() != "tensorflow", reason="It is about TensorFlow."
-)
 on_jax = pytest.mark.skipif(
     keras.backend.backend() != "jax", reason="It is about JAX."
 )
@@ -204,14 +201,6 @@ def test_representations_start_equal_and_one_mix_may_serve_as_pattern():
     assert len(elmo.losses) == 3
 
 
-def test_the_path_of_the_mixes_in_files(tmp_path):
-    ids = keras.Input((None, 12), dtype="int32")
-    model = keras.Model(ids, make_shallow_elmo()(ids))
-    model.save_weights(tmp_path / "x.weights.h5")
-    with h5py.File(tmp_path / "x.weights.h5") as file:
-        assert "layers/elmo_layer/scalar_mixes/scalar_mix/vars" in file
-
-
 @pytest.mark.in_graphs(True)
 def test_stateless_call_uses_the_weights_it_is_given():
     elmo = make_shallow_elmo(return_all_layers=True)
@@ -324,7 +313,7 @@ def without_graphs(call):
         use_fast_paths(True)
 
 
-@on_tensorflow
+@ON_TENSORFLOW
 @pytest.mark.parametrize(
     "options",
     [

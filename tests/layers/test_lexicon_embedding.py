@@ -6,9 +6,7 @@ from keras import ops
 from small_models import randomize
 from text.listed_characters import SPECIAL
 
-from keras_elmo import BiLMEncoder
 from keras_elmo import CharCNNEmbedding
-from keras_elmo import ElmoLayer
 from keras_elmo.layers.lexicon_embedding import LexiconEmbedding
 
 pytestmark = pytest.mark.in_graphs(False)
@@ -111,11 +109,3 @@ def test_ids_that_cannot_be():
 def test_arguments_that_cannot_be(arguments, message):
     with pytest.raises(ValueError, match=message):
         LexiconEmbedding(**{"characters": CHARACTERS, **arguments})
-
-
-def test_the_files_of_bilm_tf_cannot_hold_it(tmp_path):
-    elmo = ElmoLayer(make(), BiLMEncoder(8, 6))
-    elmo.build((None, None, 10))
-    with pytest.raises(ValueError, match=r"Only a model with a `CharCNN.*Lexi"):
-        elmo.save_to_bilm(tmp_path / "o.json", tmp_path / "w.hdf5")
-    assert list(tmp_path.iterdir()) == []

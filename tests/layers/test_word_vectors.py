@@ -39,14 +39,14 @@ def look_up(layer, words):
 
 def in_an_onnx_file(layer, ids, path):
     """Looks up words in the export of a model that has an `ElmoLayer`, too."""
-    import onnxruntime
+    from onnx_sessions import answer
+    from onnx_sessions import open_session
 
     elmo = make_shallow_elmo({"max_characters_per_token": 50})
     inputs = keras.Input((None, 50), dtype="int32")
     x = keras.layers.Concatenate()([layer(inputs), elmo(inputs)])
     keras_elmo.export_onnx(keras.Model(inputs, x), path)
-    session = onnxruntime.InferenceSession(path)
-    (found,) = session.run(None, {"ids": ids})
+    (found,) = answer(open_session(path), ids=ids).values()
     return found[0, :, : layer.projection_dim]
 
 

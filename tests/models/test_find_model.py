@@ -2,16 +2,15 @@
 
 import json
 import os
-import pathlib
 import re
 import shutil
-import zipfile
 
 import keras
 import pytest
 from conftest import ON_TENSORFLOW
 from formats.loopback import serve
 from formats.loopback import use_cache
+from formats.zips import write_zip
 from pretraining.small_language_models import WORDS
 from pretraining.small_language_models import make_model
 from small_models import make_elmo
@@ -72,12 +71,6 @@ def models(shared, tmp_path_factory):
             NAME: NAME,
             "url": server.url("zip"),
         }
-
-
-def write_zip(path, folder, inner):
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in pathlib.Path(folder).iterdir():
-            archive.write(file, f"{inner}{file.name}")
 
 
 def _write_models(root, reference):

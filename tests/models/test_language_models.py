@@ -1,7 +1,6 @@
-import zipfile
-
 import numpy as np
 import pytest
+from formats.zips import write_zip
 from hdf5_arrays import all_arrays
 from hdf5_arrays import check_equal
 from small_models import file_arrays
@@ -23,12 +22,10 @@ def read_weights(files):
     return stored_arrays(BILM_TABLE, files.read_arrays())
 
 
-def write_zip(path, folder, root):
-    with zipfile.ZipFile(path, "w") as archive:
-        for file in folder.iterdir():
-            archive.write(file, root + file.name)
-        archive.writestr(f"{root}notes/weights.hdf5", b"of another folder")
-    return path
+def files_in(folder):
+    """Returns the files of a model, and one of another folder beside them."""
+    files = {file.name: file.read_bytes() for file in folder.iterdir()}
+    return {**files, "notes/weights.hdf5": b"of another folder"}
 
 
 def test_a_folder_and_a_zip(tmp_path):
@@ -40,7 +37,7 @@ def test_a_folder_and_a_zip(tmp_path):
     softmax = {"softmax.kernel": W, "softmax.bias": B}
     write_softmax(folder / "softmax.hdf5", softmax, "float16")
     (folder / "vocab.txt").write_bytes(VOCABULARY)
-    path = write_zip(tmp_path / "model.zip", folder, "a/b/")
+    path = write_zip(tmp_path / "model.zip", files_in(folder), "a/b/")
     arrays = {k: a.astype("float16") for k, a in file_arrays(elmo).items()}
     softmax = {k: a.astype("float16") for k, a in softmax.items()}
     for source, label in (folder, f"{folder}"), (path, f"{path}/a/b"):
@@ -58,7 +55,7 @@ def test_a_folder_and_a_zip(tmp_path):
 
 def test_zip_of_a_training_checkpoint(shared, tmp_path):
     source = shared / "reference/bilm_tf_checkpoint"
-    path = write_zip(tmp_path / "a.zip", source, "model/")
+    path = write_zip(tmp_path / "a.zip", files_in(source), "model/")
     files = find_model(path).open_language_model()
     check_equal(read_weights(files), all_arrays(source / "weights.hdf5"))
     with pytest.raises(ValueError, match="'softmax/b' of the check") as info:

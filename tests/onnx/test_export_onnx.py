@@ -9,8 +9,10 @@ import sys
 import keras
 import numpy as np
 import onnx
-import onnxruntime
 import pytest
+from comparisons import check_answer
+from onnx_sessions import answer
+from onnx_sessions import open_session
 from small_models import ENGLISH_TINY
 from small_models import make_elmo
 from text.listed_characters import CHARACTERS
@@ -40,27 +42,9 @@ NOTHING = (2, 0), (0, 3), (0, 0), (2, 1)
 EMPTY = [np.zeros((*shape, 12), "int32") for shape in NOTHING]
 
 
-def open_session(path):
-    onnxruntime.set_default_logger_severity(4)  # Errors are raised anyway.
-    return onnxruntime.InferenceSession(path)
-
-
-def run(session, ids):
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"ids": ids})))
-
-
 def expected(elmo, ids):
     outputs = ElmoOutputs(elmo)(ids)
     return {k: keras.ops.convert_to_numpy(v) for k, v in outputs.items()}
-
-
-def check(found, expected, tolerance=1e-5):
-    assert list(found) == list(expected)
-    for name, array in found.items():
-        np.testing.assert_allclose(
-            array, expected[name], rtol=tolerance, atol=tolerance, err_msg=name
-        )
 
 
 NO_BOUNDARIES = {"add_sentence_boundaries": False}
@@ -121,7 +105,9 @@ def test_the_vectors_are_the_layers(make, options, tmp_path):
     is_word = np.random.default_rng(1).random(ids.shape[:2]) < 0.7
     inside = ids * is_word[..., None]
     for x in (ids, more_padding, short, inside, *EMPTY):
-        check(run(session, x), expected(elmo, x))
+        found, vectors = answer(session, ids=x), expected(elmo, x)
+        assert list(found) == list(vectors)
+        check_answer(found, vectors)
 
 
 def test_wrong_ids_get_an_error(tmp_path):
@@ -143,7 +129,7 @@ def test_eight_bits_change_a_trained_models_layers_by_two_percent(
     assert os.path.getsize(path) < 1.2 * elmo.count_params()
     lines = (shared / "data/english_lm/heldout.txt").read_text().splitlines()
     ids = batch_to_ids([line.split() for line in lines[:64]])
-    found = run(open_session(str(path)), ids)
+    found = answer(open_session(path), ids=ids)
     for name, array in expected(elmo, ids).items():
         error = np.linalg.norm(found[name] - array) / np.linalg.norm(array)
         assert 0.001 < error < 0.02, name
@@ -154,7 +140,7 @@ def test_the_operators_are_those_that_the_docs_name(quantize, tmp_path):
     path, elmo = str(tmp_path / "elmo.onnx"), make_elmo()
     export_onnx(elmo, path, quantize=quantize)
     for ids in EMPTY:
-        check(run(open_session(path), ids), expected(elmo, ids))
+        check_answer(answer(open_session(path), ids=ids), expected(elmo, ids))
     model = onnx.load(path)
     onnx.checker.check_model(model)
 
@@ -229,7 +215,7 @@ def test_the_client_needs_neither_tensorflow_nor_this_package(
         monkeypatch.setitem(sys.modules, name, None)
     client = runpy.run_path(str(CLIENT))
     run = client["Elmo"](tmp_path / "elmo.onnx", num_threads=1)
-    check(run(SENTENCES), vectors)
+    check_answer(run(SENTENCES), vectors)
 
 
 def run_client(folder, *arguments):

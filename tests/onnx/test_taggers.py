@@ -5,9 +5,11 @@ import os
 
 import keras
 import numpy as np
-import onnxruntime
 import pytest
+from comparisons import check_answer
 from keras import ops
+from onnx_sessions import answer
+from onnx_sessions import open_session
 from small_models import make_elmo
 from small_models import randomize
 from tagging.small_taggers import BIO
@@ -146,12 +148,7 @@ def masked(mask_of):
 def export(model, folder, quantize=None):
     path = str(folder / "tagger.onnx")
     export_onnx(model, path, quantize=quantize, overwrite=True)
-    return onnxruntime.InferenceSession(path)
-
-
-def answer(session, ids=IDS):
-    names = [output.name for output in session.get_outputs()]
-    return dict(zip(names, session.run(None, {"ids": ids})))
+    return open_session(path)
 
 
 def expected_answer(model, ids=IDS):
@@ -167,10 +164,10 @@ def expected_answer(model, ids=IDS):
     return found, mask.shape
 
 
-def check(found, expected, tolerance=1e-5):
-    for x, y in zip(found.values(), expected, strict=True):
-        assert (x.dtype, x.shape) == (y.dtype, y.shape)
-        np.testing.assert_allclose(x, y, atol=tolerance)
+def check(session, expected, ids=IDS, tolerance=1e-5):
+    found = answer(session, ids=ids)
+    check_answer(found, dict(zip(found, expected, strict=True)), tolerance)
+    return found
 
 
 SCHEME = {"tag_names": BIO, "scheme": "BIO"}
@@ -207,10 +204,9 @@ def test_answers_are_those_of_keras(make, arguments, names, tmp_path):
     number = len(model.weights)
     session = export(model, tmp_path)
     assert len(model.weights) == number
-    found = answer(session)
+    found = check(session, expected_answer(model)[0])
     assert list(found) == names.split()
-    check(found, expected_answer(model)[0])
-    check(answer(session, INSIDE), expected_answer(model, INSIDE)[0])
+    check(session, expected_answer(model, INSIDE)[0], INSIDE)
     for batch, time in (2, 0), (0, 3):
         # Seven more words of padding, as Keras needs some.
         ids = np.zeros((2, time + 7, 12), "int32")
@@ -219,7 +215,7 @@ def test_answers_are_those_of_keras(make, arguments, names, tmp_path):
             x[:batch, :-7] if x.shape[:2] == shape else x[:batch]
             for x in expected
         ]
-        check(answer(session, ids[:batch, :time]), expected)
+        check(session, expected, ids[:batch, :time])
 
 
 def test_what_is_compared_says_something():
@@ -234,9 +230,8 @@ def test_eight_bits_change_little(tmp_path):
     model = word_vectors(False, False)
     session = export(model, tmp_path, "int8")
     for ids in IDS, INSIDE:
-        found = answer(session, ids)
         expected, _ = expected_answer(model, ids)
-        check(found, expected, 0.1)
+        found = check(session, expected, ids, 0.1)
         assert np.abs(found["y"] - expected[1]).max() > 1e-5
 
 
@@ -244,7 +239,7 @@ def test_eight_bits_change_little(tmp_path):
 def test_masks_of_models_with_fixed_sizes(time, batch, tmp_path):
     ids = keras.Input((time, 12), batch, dtype="int64")
     model = keras.Model(ids, bilstm()(make_elmo()(ids), mask=is_word(ids)))
-    check(answer(export(model, tmp_path)), expected_answer(model)[0])
+    check(export(model, tmp_path), expected_answer(model)[0])
 
 
 def test_a_loaded_model_may_have_masks_of_any_name(tmp_path):
@@ -257,7 +252,7 @@ def test_a_loaded_model_may_have_masks_of_any_name(tmp_path):
         crf_tagger().save(tmp_path / "tagger.keras")
         keras.backend.clear_session()
         model = keras.saving.load_model(tmp_path / "tagger.keras")
-        assert list(answer(export(model, tmp_path))) == ["tags"]
+        assert list(answer(export(model, tmp_path), ids=IDS)) == ["tags"]
 
 
 @pytest.mark.parametrize("keeps", [False, True])
@@ -388,6 +383,6 @@ def test_the_names_of_the_tags_are_in_the_metadata(tmp_path):
         ({"tags": [b"A", *"bcde"]}, "Abcde"),
     ):
         export_onnx(model, path, tag_names=names, overwrite=True)
-        meta = onnxruntime.InferenceSession(path).get_modelmeta()
+        meta = open_session(path).get_modelmeta()
         found = json.loads(meta.custom_metadata_map["tags_tag_names"])
         assert found == list(expected)

@@ -6,6 +6,7 @@ import zipfile
 import keras
 import numpy as np
 import pytest
+from conftest import ON_TENSORFLOW
 from saved_models import write
 
 import keras_elmo
@@ -14,13 +15,8 @@ HERE = pathlib.Path(__file__).parent
 VERSIONS = sorted(path.parent.name for path in HERE.glob("*/arrays.npz"))
 FILES = sorted(HERE.glob("*/*.keras"))
 
-pytestmark = [
-    pytest.mark.skipif(
-        keras.backend.backend() != "tensorflow",
-        reason="Some of the models take strings.",
-    ),
-    pytest.mark.in_graphs(False),
-]
+# Some of the models take strings.
+pytestmark = [ON_TENSORFLOW, pytest.mark.in_graphs(False)]
 
 
 def check(model, folder, name):

@@ -43,19 +43,6 @@ def as_float32(x):
     return ops.convert_to_numpy(ops.cast(x, "float32"))
 
 
-def check(found, expected, tolerance=1e-5):
-    assert not isinstance(found, str), found
-    assert set(found) == set(expected)
-    for name, values in expected.items():
-        value = np.asarray(found[name])
-        assert (value.shape, value.dtype) == (values.shape, values.dtype), name
-        if values.dtype == object:
-            np.testing.assert_array_equal(value, values, name)
-        else:
-            difference = np.abs(value - values).max(initial=0)
-            assert difference <= tolerance, (name, difference)
-
-
 def padded(sentences, padding=""):
     """Returns the inputs of the signature `tokens`."""
     time = max(map(len, sentences))

@@ -9,7 +9,7 @@ nothing but this mark counts as padding.
 
 import numpy as np
 import pytest
-from serving.answers import check
+from comparisons import check_answer
 from serving.answers import hub_answer
 from serving.answers import padded
 
@@ -53,7 +53,7 @@ def test_merged_requests_get_the_answers_they_got_alone(ask, elmo, exported):
         ]
     expected = hub_answer(elmo, [row for rows in REQUESTS for row in rows])
     for answer in ask(exported, *asked):
-        check(answer, expected)
+        check_answer(answer, expected)
 
 
 def ids_of(value, shape=(1, 2, 12)):
@@ -93,7 +93,7 @@ def test_a_wrong_request_gets_an_error_and_the_next_an_answer(
     ):
         assert isinstance(wrong, str), (name, inputs)
         assert message in wrong
-        check(right, expected)
+        check_answer(right, expected)
 
 
 def test_a_request_for_nothing_gets_nothing(ask, exported):
@@ -124,6 +124,6 @@ def test_words_of_any_bytes(ask, elmo, exported):
         ("tokens", padded([words])),
         ("default", {"strings": [with_spaces]}),
     )
-    check(tokens, hub_answer(elmo, [words]))
+    check_answer(tokens, hub_answer(elmo, [words]))
     assert tokens["elmo"][0, -1].any()  # An empty word is no padding.
-    check(default, hub_answer(elmo, [words[:-1]]))
+    check_answer(default, hub_answer(elmo, [words[:-1]]))

@@ -11,7 +11,7 @@ import pathlib
 import keras
 import pytest
 import tensorflow as tf
-from serving.answers import check
+from comparisons import check_answer
 from serving.answers import hub_answer
 from serving.answers import requests
 from small_models import ENGLISH_TINY
@@ -68,7 +68,7 @@ def test_every_signature_answers_as_the_layer(ask, tmp_path, make):
     tolerance = 0.05 if elmo.compute_dtype == "bfloat16" else 1e-5
     expected = hub_answer(elmo, sentences)
     for answer in ask(tmp_path, *requests(sentences, ids)):
-        check(answer, expected, tolerance)
+        check_answer(answer, expected, tolerance)
 
 
 @pytest.mark.exhaustive
@@ -92,8 +92,8 @@ def test_a_model_of_unicode_characters(ask, shared, tmp_path):
     )
     expected = hub_answer(elmo, sentences)
     for answer in answers:
-        check(answer, expected)
-    check(both, hub_answer(elmo, two))
+        check_answer(answer, expected)
+    check_answer(both, hub_answer(elmo, two))
     assert "takes integer ids from 0 to" in refused
 
 
@@ -105,7 +105,7 @@ def test_the_default_is_chosen(ask, tmp_path, name):
     ids = batch_to_ids(SENTENCES, 12)
     inputs = dict(requests(SENTENCES, ids))[name]
     (answer,) = ask(tmp_path, ("serving_default", inputs))
-    check(answer, {"half": ids.astype("float32") / 2})
+    check_answer(answer, {"half": ids.astype("float32") / 2})
 
 
 def test_one_copy_of_the_variables(elmo, exported):

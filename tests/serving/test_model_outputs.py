@@ -5,9 +5,9 @@ import os
 import keras
 import numpy as np
 import pytest
+from comparisons import check_answer
 from keras import ops
 from serving.answers import as_float32
-from serving.answers import check
 from serving.answers import requests
 from small_models import make_shallow_elmo
 from small_models import randomize
@@ -174,11 +174,11 @@ def test_answers_are_those_of_keras(
         tmp_path, *requests(SENTENCES, IDS), ("serving_default", STRINGS)
     )
     for answer in (tokens, ids):
-        check(answer, expected, tolerance)
+        check_answer(answer, expected, tolerance)
     rows = [s + [""] * (6 - len(s)) for s in SENTENCES]
     words = np.array([[w.encode() for w in row] for row in rows], object)
     for answer in (default, again):
-        check(answer, {**expected, "tokens": words}, tolerance)
+        check_answer(answer, {**expected, "tokens": words}, tolerance)
 
 
 @pytest.mark.exhaustive

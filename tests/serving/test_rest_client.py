@@ -9,9 +9,9 @@ import urllib.request
 import keras
 import numpy as np
 import pytest
+from comparisons import check_answer
 from conftest import ROOT
 from serving import rest_server
-from serving.answers import check
 from serving.answers import hub_answer
 
 from keras_elmo import batch_to_ids
@@ -88,7 +88,8 @@ def test_vectors_are_saved_without_padding(run, elmo, tmp_path, options):
         # The longest one adds padding.
         rows = [sentence, SENTENCES[-1]][: 1 + (options == ["--uncut"])]
         expected = {k: x[0] for k, x in hub_answer(elmo, rows).items()}
-        check({k: np.array(v, "float32") for k, v in answer.items()}, expected)
+        answer = {k: np.array(v, "float32") for k, v in answer.items()}
+        check_answer(answer, expected)
     assert list(tmp_path.iterdir()) == [path]
 
 
