@@ -61,13 +61,28 @@ def test_a_kill_at_any_point_does_no_harm(tmp_path, suffix, old):
         assert os.listdir(tmp_path) == [output.name]
 
 
+def restore_finished(points, output, more_than):
+    """Restores the first point with more sentences finished, or the last."""
+    for point in points:
+        point.restore(output.parent)
+        if num_finished(output) > more_than:
+            break
+    return num_finished(output)
+
+
 def test_a_job_that_is_killed_again_and_again_gets_done(tmp_path):
     output, finished = tmp_path / "vectors.hdf5", [0]
     while not output.exists():
-        for point in points_of(output):
-            point.restore(tmp_path)
-            if num_finished(output) > finished[-1]:
-                break
-        finished.append(num_finished(output))
+        points = points_of(output)
+        finished.append(restore_finished(points, output, finished[-1]))
     check(output)
     assert finished[-2:] == [40, 0] and len(finished) > 10
+
+
+def test_a_kill_of_a_job_that_starts_over(tmp_path):
+    output = tmp_path / "vectors.hdf5"
+    assert restore_finished(points_of(output), output, 20) < 40
+    for point in points_of(output, restart=True)[:20]:
+        point.restore(tmp_path)
+        run(output, restart=True)
+        check(output)

@@ -178,7 +178,7 @@ def test_where_another_begins_only_the_weights_and_the_users_files_stay(begun):
     )
     assert set(points[-1].files) == set(before) - training
     for _, files in points:
-        # Whenever it is killed, it can begin again.
+        # Whenever it is killed, it is known that a training wrote the files.
         assert "training.json" in files
         # The state is removed first, so that no other training can use it.
         assert STATE_FILE not in files or files == before
