@@ -207,7 +207,6 @@ def test_another_backend(monkeypatch, fails):
         ("--heldout pipe", "must be in regular files. Received: 'pipe'"),
         ("--vocabulary words", "has 0.0% of the text's words"),
         ("--options train0.txt", "'train0.txt' is not JSON"),
-        ("--batch-size 0", "--batch-size must be an integer of at least 1"),
     ],
 )
 def test_errors(texts, fails, arguments, told):
