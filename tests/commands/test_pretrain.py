@@ -3,24 +3,18 @@ import functools
 import json
 import os
 import pathlib
-import re
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import types
 from unittest import mock
 
-import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import ROOT
-from hdf5_arrays import all_arrays
 from pretraining import small_trainings
 from small_models import ENGLISH_TINY
 
-from keras_elmo.commands import pretrain_reports
 from keras_elmo.commands.arguments import set_threads
 from keras_elmo.commands.main import make_parser
 from keras_elmo.commands.pretrain_reports import TrainingDisplay
@@ -85,8 +79,8 @@ def show(texts, run, monkeypatch):
 def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
     heldout = [*HELDOUT, "--evaluate-every", 2]
     out, err = pretrain(*heldout, "--steps", 4, "--log-every", 2)
-    begins = r"training from the start: 4 steps of 6 tokens, \d\.\d passes over"
-    assert re.search(begins, err)
+    # Of 45 words and 9 boundaries, each step predicts six.
+    assert "training from the start: 4 steps of 6 tokens, 0.4 passes ov" in err
     told = [line for line in err.splitlines() if "held-out perplexity" in line]
     assert [line.split(":")[0] for line in told] == ["step 2", "step 4"]
     assert told[0].endswith("), the best so far")
@@ -101,45 +95,14 @@ def test_a_training_from_the_start_to_the_end(folder, pretrain, run):
         f"'out' contains the best model, of step {best}: "
         f"held-out perplexity {found[best]:,.2f}.\n"
     )
-    # Two short sentences in one stream or in two give nearly the same result.
-    exact = run("perplexity", "out", "heldout.txt").out.split()[1]
-    np.testing.assert_allclose(float(exact), found[best], rtol=0.05)
 
     # Run again, there is nothing left to do; with more steps, there is.
     out, err = pretrain(*heldout, "--steps", 4)
     assert "nothing is left to train, as it has 4 steps; to go on" in err
     assert f"'out' contains the best model, of step {best}" in out
-    assert "step 6: held-out" in pretrain(*heldout, "--steps", 6).err
-
-
-class Interrupting(TrainingDisplay):
-    answered = threading.Event()
-
-    def stepped(self, step, loss):
-        if step == 3:
-            signal.raise_signal(signal.SIGINT)
-            assert self.answered.wait(60)
-
-    def stopping(self):
-        super().stopping()
-        self.answered.set()
-
-
-@pytest.mark.in_graphs(False)
-@pytest.mark.exhaustive
-def test_an_interrupted_training_is_resumed(pretrain, monkeypatch):
-    with monkeypatch.context() as patch:
-        patch.setattr(pretrain_reports, "TrainingDisplay", Interrupting)
-        shown = pretrain("--steps", 6, status=130)
-    assert shown.err.splitlines()[-2:] == [
-        "stopping after this step, with a checkpoint; a second Ctrl-C stops at "
-        "once",
-        # The loss of step 3 is reported when step 4 has begun.
-        "keras-elmo: interrupted after step 4; the same command, without "
-        "--restart, resumes. 'out' contains the model of step 4.",
-    ]
-    assert "training after step 4: 6 steps" in pretrain("--steps", 6).err
-    assert not any(pretrain("--steps", 7, "--quiet"))
+    assert not any(pretrain(*heldout, "--steps", 6, "--quiet"))
+    log = (folder / "out/log.jsonl").read_text().splitlines()
+    assert json.loads(log[-1])["step"] == 6
 
 
 BEST = {"best_step": 3000, "best": 1169.983}
@@ -154,22 +117,19 @@ def test_what_the_folder_contains(show):
         _, shown = show(*flags, **progress)
         assert shown.out.endswith(told)
     _, shown = show(status=130, is_finished=False)
-    assert shown.err.endswith("resumes. 'out' contains the model of step 4.\n")
+    assert shown.err.endswith(
+        "keras-elmo: interrupted after step 4; the same command, without "
+        "--restart, resumes. 'out' contains the model of step 4.\n"
+    )
 
 
-@pytest.mark.in_graphs(False)
 @pytest.mark.filterwarnings("always:The training has not")
-def test_a_model_that_further_training_makes_worse_is_kept(pretrain, run):
-    flags = [*HELDOUT, "--batch-size", 2]
-    pretrain(*flags, "--steps", 20, "--learning-rate", 0.1, "--quiet")
-    flags += ["--from", "out", "--steps", 2, "--learning-rate", 50]
-    out, err = run("pretrain", "train0.txt", "worse", *flags)
-    assert "'worse' contains the best model, of step 0" in out
-    assert "has not improved 'out'" in err
+def test_a_training_that_has_improved_nothing(show):
+    model = str(ENGLISH_TINY)
+    _, (out, err) = show("--from", model, *HELDOUT, best_step=0, best=9.0)
+    assert "'out' contains the best model, of step 0" in out
+    assert f"has not improved '{model}'" in err
     assert "try --learning-rate 0.0003" in err
-    before, after = map(all_arrays, ("out/weights.hdf5", "worse/weights.hdf5"))
-    for key, array in before.items():
-        np.testing.assert_array_equal(after[key], array, err_msg=key)
 
 
 def test_files_and_flags_are_passed_on(show, fails):
@@ -247,7 +207,6 @@ def test_another_backend(monkeypatch, fails):
         ("--heldout pipe", "must be in regular files. Received: 'pipe'"),
         ("--vocabulary words", "has 0.0% of the text's words"),
         ("--options train0.txt", "'train0.txt' is not JSON"),
-        ("--batch-size 0", "--batch-size must be an integer of at least 1"),
     ],
 )
 def test_errors(texts, fails, arguments, told):
@@ -330,6 +289,7 @@ def test_lines_from_time_to_time(clock, capsys):
                 found = Perplexity(169.98, 170.1, 169.9, 7)
                 report.evaluated(step, found, True)
         report.begun(4, plan)
+        report.stopping()
     assert capsys.readouterr().err.splitlines() == [
         "reading the text: 0:00:11 left, 50/100 %, 27,273 tokens/s, 20,000 "
         "sentences",
@@ -343,6 +303,8 @@ def test_lines_from_time_to_time(clock, capsys):
         "0:00:00 left, 6/6 steps, 1,000 tokens/s, loss 5.500",
         "training after step 4: 6 steps of 5,000 tokens, 2.0 passes over the "
         "text",
+        "stopping after this step, with a checkpoint; a second Ctrl-C stops at "
+        "once",
     ]
 
 

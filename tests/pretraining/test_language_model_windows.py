@@ -5,9 +5,10 @@ import pytest
 from full_disk import no_file_over
 from pretraining.test_numbered_text import read
 
-from keras_elmo import batch_to_ids
 from keras_elmo.pretraining.language_model_windows import LanguageModelWindows
 from keras_elmo.pretraining.text_windows import training_windows
+from keras_elmo.pretraining.window_batches import WindowBatches
+from keras_elmo.text.byte_indexer import ByteIndexer
 from keras_elmo.text.vocabulary import Vocabulary
 
 ROWS, STEPS = 6, 7
@@ -37,20 +38,14 @@ def test_windows_are_those_of_a_training_encoded(corpus):
     windows = make_windows(f"{corpus}/*.txt")
     text, *_ = read(sorted(corpus.glob("*.txt")))
     expected = training_windows(text, ROWS, STEPS, seed=0)
+    batches = WindowBatches(text.words, ByteIndexer(8), VOCABULARY)
     # Another iteration goes on where the last one stopped.
     found = [*itertools.islice(windows, 10), *itertools.islice(windows, 20)]
     for (inputs, targets), window in zip(found, expected):
-        ids, *indices = inputs
         # `fit` on TensorFlow needs equal shapes.
-        assert ids.shape == (64, 8)
-        inputs, targets = ids[np.array(indices)], np.array(targets)
-        assert targets.shape == (2, ROWS, STEPS)
-        for place in np.ndindex(2, ROWS, STEPS):
-            word = text.words[window.inputs[place]]
-            ids = batch_to_ids([[word]], 8)[0, 0]
-            np.testing.assert_array_equal(inputs[place], ids)
-            word = text.words[window.targets[place]]
-            assert targets[place] == VOCABULARY.ids([word])[0]
+        assert inputs[0].shape == (64, 8)
+        joined = batches.join([window], num_words=64)
+        np.testing.assert_equal((inputs, targets), joined)
 
 
 def test_a_vocabulary_may_be_a_list_or_a_file(corpus, tmp_path):

@@ -1,6 +1,5 @@
-"""Trainings that begin with a trained model, and their plans."""
+"""Trainings that begin with a trained model, and their texts."""
 
-import math
 import shutil
 
 import numpy as np
@@ -9,10 +8,9 @@ from hdf5_arrays import all_arrays
 from pretraining.small_trainings import Losses
 from pretraining.small_trainings import make_settings
 from pretraining.small_trainings import options_of
+from pretraining.small_trainings import read_log
 from pretraining.small_trainings import snapshot
 from pretraining.small_trainings import train
-
-from keras_elmo.pretraining.corpus_shards import read_sentences
 
 # Steps that change nothing: the learning rate is almost zero.
 STILL = {"steps": 1, "learning_rate": 1e-30}
@@ -66,6 +64,17 @@ def test_a_training_that_begins_with_anothers_state(trained, text, tmp_path):
     assert snapshot(trained) == before
 
 
+def test_a_model_that_further_training_makes_worse_is_kept(
+    trained, corpus, tmp_path
+):
+    output, options = tmp_path / "out", options_of(trained)
+    settings = make_settings(options=options, steps=2, learning_rate=50)
+    assert train(corpus, output, settings, initial=trained)
+    steps = [entry["step"] for entry in read_log(output)]
+    assert steps == [0, 1, 2, 2]
+    check_same_arrays(output, trained, "weights.hdf5", "softmax.hdf5")
+
+
 @pytest.mark.exhaustive
 def test_a_training_that_begins_with_a_bilm_alone(trained, text, tmp_path):
     bilm, output = tmp_path / "bilm", tmp_path / "out"
@@ -93,13 +102,3 @@ def test_a_heldout_text_that_is_trained_on(tmp_path):
     (tmp_path / "heldout").write_text("\n".join(lines[2:6]))
     with pytest.raises(ValueError, match=r"same text as '.*shard-1' of the co"):
         train(tmp_path, tmp_path / "out")
-
-
-def test_epochs(corpus, tmp_path):
-    # Each sentence also has a boundary to predict.
-    sentences = read_sentences(f"{corpus}/shard-*")
-    epoch = sum(len(words) + 1 for words in sentences) / 20
-    report = Losses()
-    settings = make_settings(steps=None, epochs=0.2)
-    assert train(corpus, tmp_path, settings, False, report=report, plan={})
-    assert len(report.of) == math.ceil(0.2 * epoch)

@@ -5,6 +5,7 @@ import math
 import random
 import shutil
 import signal
+import threading
 
 import h5py
 import numpy as np
@@ -107,9 +108,11 @@ def test_a_request_to_stop_makes_a_checkpoint(corpus, tmp_path, unbroken):
     before = signal.getsignal(signal.SIGTERM)
     # In the middle of the interval whose mean loss is logged next; the loss of
     # a step is known when the next one has begun.
-    report, losses = At(6), Losses()
+    report, losses, stopping = At(6), Losses(), threading.Event()
+    report.stopping = stopping.set
     assert not train(corpus, tmp_path, report=report)
     assert signal.getsignal(signal.SIGTERM) is before
+    assert stopping.wait(60)
     assert max(report.of) == step_of(tmp_path) == 7
     random.seed(6)
     assert train(corpus, tmp_path, report=losses)

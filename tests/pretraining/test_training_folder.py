@@ -6,8 +6,8 @@ import re
 import shutil
 
 import pytest
+from kill_points import kill_points
 from pretraining.small_trainings import snapshot
-from pretraining.snapshots import Recorder
 
 from keras_elmo.models.fingerprint import file_digest
 from keras_elmo.pretraining.numbered_text import Reading
@@ -173,14 +173,12 @@ def test_where_another_begins_only_the_weights_and_the_users_files_stay(begun):
         write(begun, name, "old")
     before = snapshot(pathlib.Path(begun.path))
     assert begun.has_state
-    recorder = Recorder(begun.path)
-    with begun.lock(), recorder.watching((os, "remove")):
-        begun.begin(START, read([]), VOCABULARY)
-    after = snapshot(pathlib.Path(begun.path))
-    assert set(after) == set(before) - training
-    for files in recorder.all_snapshots:
-        files.pop(".lock")
-        # Whenever it is killed, it can begin again.
+    points = kill_points(
+        lambda _: begun.begin(START, read([]), VOCABULARY), begun.path
+    )
+    assert set(points[-1].files) == set(before) - training
+    for _, files in points:
+        # Whenever it is killed, it is known that a training wrote the files.
         assert "training.json" in files
         # The state is removed first, so that no other training can use it.
         assert STATE_FILE not in files or files == before

@@ -6,7 +6,9 @@ import keras
 import numpy as np
 import pytest
 from comparisons import assert_close
+from conftest import ON_TENSORFLOW
 from keras import ops
+from keras.random import SeedGenerator
 from pretraining.small_trainings import OPTIONS
 from pretraining.small_trainings import make_settings
 from pretraining.test_numbered_text import read
@@ -45,7 +47,9 @@ def ids_of(inputs):
 
 def make(reset_rate=0.2, **settings):
     """Returns a trainer with the same values each time."""
-    settings = make_settings(**{"learning_rate": 0.1, **settings})
+    settings = make_settings(
+        **{"batch_size": ROWS, "learning_rate": 0.1, **settings}
+    )
     keras.utils.set_random_seed(1)
     model = make_language_model(
         BidirectionalLanguageModel,
@@ -56,7 +60,9 @@ def make(reset_rate=0.2, **settings):
     generator = np.random.default_rng(1)
     for variable in model.trainable_variables:
         variable.assign(generator.normal(0, 0.5, variable.shape))
-    trainer = LanguageModelTrainer(model, ROWS, reset_rate=reset_rate, seed=3)
+    trainer = LanguageModelTrainer(
+        model, settings.batch_size, reset_rate=reset_rate, seed=3
+    )
     is_compiled = backend().compiles_each_shape
     trainer.compile(make_optimizer(settings, 100), jit_compile=is_compiled)
     return trainer
@@ -128,3 +134,98 @@ def test_losses_are_those_of_the_model(batches):
     ids = ids_of(batch[0])
     with pytest.raises(ValueError, match=r"must be three .*: 2 tensors"):
         trainer([*ids])
+
+
+def values_of(variables):
+    return [ops.convert_to_numpy(variable) for variable in variables]
+
+
+def next_of(trainer, batch):
+    """Returns the loss of a step, its gradients and the next state.
+
+    The gradients are those of the loss summed over the steps of a window.
+    """
+    import tensorflow as tf
+
+    model, seed = trainer.language_model, SeedGenerator(0)
+    seed.state.assign(trainer._draws.state)
+    state = [variable.value for variable in trainer.states]
+    with tf.GradientTape() as tape:
+        hidden, state = model.predict_hidden([*ids_of(batch[0])], state, seed)
+        losses = model.sampled_losses_of(hidden, batch[1], seed)
+        # The mean of the means of both directions.
+        loss = tf.reduce_mean(tf.stack(losses))
+    variables = [v.value for v in model.trainable_variables]
+    gradients = tape.gradient(loss, variables)
+    # Those of the softmax, in which words repeat.
+    assert sum(isinstance(g, tf.IndexedSlices) for g in gradients) == 2
+    dense = [tf.convert_to_tensor(g).numpy() for g in gradients]
+    return float(loss), [STEPS * g.astype("float64") for g in dense], state
+
+
+@ON_TENSORFLOW
+def test_steps_are_bilm_tfs(batches):
+    join, windows = batches
+    trainer = make(reset_rate=0.0, learning_rate=0.2, clip_norm=4.0)
+    variables = trainer.trainable_variables
+    weights = [x.astype("float64") for x in values_of(variables)]
+    sums, factors = [np.ones_like(weight) for weight in weights], []
+    for window in windows[:3]:
+        batch = join([window])
+        loss, gradients, state = next_of(trainer, batch)
+        assert train_on(trainer, batch) == [pytest.approx(loss, rel=1e-6)]
+        # Gradients are clipped by their global norm, then Adagrad.
+        norm = np.sqrt(sum((g**2).sum() for g in gradients))
+        factors.append(min(1.0, 4.0 / norm))
+        for weight, total, gradient in zip(weights, sums, gradients):
+            total += (factors[-1] * gradient) ** 2
+            weight -= 0.2 * factors[-1] * gradient / np.sqrt(total)
+        # The next window continues from this state.
+        for found, expected in zip(
+            values_of([*variables, *trainer.states]),
+            [*weights, *state],
+            strict=True,
+        ):
+            np.testing.assert_allclose(found, expected, rtol=2e-6, atol=2e-6)
+    assert min(factors) < 1 == max(factors)
+
+
+def test_a_sample_weight_is_refused(batches):
+    join, windows = batches
+    weights = [np.ones(ROWS)] * 2
+    with pytest.raises(ValueError, match="takes no `sample_weight`"):
+        make().train_on_batch(*join(windows[:1]), sample_weight=weights)
+
+
+def test_a_callback_that_needs_a_built_model(batches, tmp_path):
+    join, windows = batches
+    backup = keras.callbacks.BackupAndRestore(tmp_path / "backup")
+    trainer, each = make(), (join([window]) for window in windows[:2])
+    trainer.fit(
+        each, steps_per_epoch=1, callbacks=[backup], shuffle=False, verbose=0
+    )
+    assert trainer.optimizer.iterations == 1
+
+
+@pytest.mark.exhaustive
+def test_rows_start_from_zero_at_the_rate(batches):
+    join, windows = batches
+    (ids, *indices), targets = join(windows[:1])
+    # Of many rows, some start from zero, but not all.
+    indices, targets = (
+        [np.tile(x, (16, 1)) for x in y] for y in (indices, targets)
+    )
+    sizes = {"dropout": 0.0, "n_negative_samples_batch": len(VOCABULARY)}
+    settings = {"options": {**OPTIONS, **sizes}, "batch_size": 16 * ROWS}
+
+    def loss(rate, value=1.0):
+        trainer = make(rate, learning_rate=1e-12, **settings)
+        for variable in trainer.states:
+            variable.assign(np.full(variable.shape, value))
+        return train_on(trainer, ((ids, *indices), (*targets,)))[0]
+
+    from_zero, from_full = loss(0.0, value=0.0), loss(0.0)
+    assert from_zero != pytest.approx(from_full, rel=1e-4)
+    low, high = sorted([from_zero, from_full])
+    assert low < loss(0.5) < high
+    assert loss(1.0) == pytest.approx(from_zero, rel=1e-6)
