@@ -118,8 +118,8 @@ def reliability(tagger, sentences, tags):
 
 def score_at(tagger, sentences, tags, threshold):
     """Returns precision and recall of entities, and of the words in them."""
-    predicted, found = tagger.predict_entities(
-        sentences, threshold=threshold, tags=True
+    found, predicted = tagger.predict_entities(
+        sentences, threshold=threshold, return_tags=True
     )
     wanted = [*map(tagger.entities, tags)]
     right = [len({*a} & {x[:3] for x in b}) for a, b in zip(wanted, found)]

@@ -1,10 +1,7 @@
-import functools
 import os
-from collections.abc import Callable
 from collections.abc import Iterable
 from collections.abc import Iterator
 from collections.abc import Sequence
-from typing import Any
 
 import numpy as np
 from keras import ops
@@ -12,26 +9,16 @@ from keras import ops
 from keras_elmo.checks import argument_name
 from keras_elmo.checks import check_choice
 from keras_elmo.checks import check_integer
-from keras_elmo.checks import needs_packages
-from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import VECTOR_DTYPES
 from keras_elmo.embedding.embedding_files import embeddings_writer
-from keras_elmo.embedding.packing import pack_rows
+from keras_elmo.embedding.packed_elmo import PackedElmo
+from keras_elmo.embedding.packed_elmo import mix_of
 from keras_elmo.embedding.sentence_vectors import mean_over_tokens
 from keras_elmo.embedding.sentence_vectors import with_vectors
-from keras_elmo.layers.bilm_encoder import run_directions
 from keras_elmo.layers.elmo_layer import ElmoLayer
 from keras_elmo.layers.word_vectorization import vectorization_of
-from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.text.corpora import read_corpus
 from keras_elmo.text.corpora import text_sentences
-from keras_elmo.text.word_lists import sentence_words
-
-# Rows of a packed batch: enough to run recurrent steps at full speed.
-MAX_ROWS = 192
-# Words encoded at a time: enough to run matrix multiplies at full speed.
-MAX_WORDS = 512
 
 
 class ElmoEmbedder:
@@ -93,22 +80,11 @@ class ElmoEmbedder:
         quantize: str | None = None,
     ) -> None:
         check_integer("batch_tokens", batch_tokens, 1)
-        check_choice("quantize", quantize, QUANTIZATIONS)
         self.elmo = _checked_elmo(elmo)
         self._choose(layers)
         self.batch_tokens = batch_tokens
         self.quantize = quantize
-        self._indexer = vectorization_of(elmo.token_encoder).indexer
-        self._token_function = Compiled(self._encode_ids, elmo, [(32,)])
-        self._run_stacks: Callable[..., Any]
-        if quantize is None:
-            encode = Compiled(self._run_encoder, elmo, [(32, 1)] * 3)
-            self._run_stacks = functools.partial(call_with_arrays, encode)
-        else:
-            with needs_packages('`quantize="int8"`', "onnx onnxruntime"):
-                from keras_elmo.onnx.quantized_stacks import QuantizedStacks
-
-            self._run_stacks = QuantizedStacks(elmo.encoder)
+        self._packed = PackedElmo(self.elmo, quantize)
 
     def __reduce__(self):
         # Without graphs: a copy makes its own.
@@ -146,17 +122,14 @@ class ElmoEmbedder:
             without the first axis if `layers` is an integer, `"top"`,
             `"average"`, `"sum"` or `"mix"`.
         """
-        batch: list[list[bytes]] = []
-        num_tokens = 0
-        for i, sentence in enumerate(sentences):
-            words = sentence_words(sentence, i)
-            if batch and num_tokens + len(words) + 2 > self.batch_tokens:
-                yield from self._embed(batch)
-                batch, num_tokens = [], 0
-            batch.append(words)
-            num_tokens += len(words) + 2
-        if batch:
-            yield from self._embed(batch)
+        batches = self._packed.batches(sentences, self.batch_tokens)
+        for lengths, layers in batches:
+            layers = map(ops.convert_to_numpy, self._select(layers))
+            layers = [*layers]
+            ends = np.cumsum(lengths)
+            for begin, end in zip(ends - lengths, ends):
+                stacked = np.stack([layer[begin:end] for layer in layers])
+                yield stacked if self._has_many else stacked[0]
 
     def embed_sentence(self, sentence: Iterable[str | bytes]) -> np.ndarray:
         """Embeds one sentence, a list of words; see `embed_sentences`."""
@@ -264,66 +237,6 @@ class ElmoEmbedder:
         self._select = _selection(layers, self.elmo)
         self._has_many = layers == "all" or isinstance(layers, (list, tuple))
 
-    def _embed(self, sentences):
-        """Yields the vectors of sentences that fit into one batch."""
-        # The forward stack needs <S> and the words, the backward stack </S> and
-        # the reversed words: no vector depends on the last boundary read.
-        words = [word for sentence in sentences for word in sentence]
-        vectors = self._embed_tokens([*self._indexer.boundary_words, *words])
-        boundaries, vectors = vectors[:2], vectors[2:]
-        lengths = np.array([len(sentence) for sentence in sentences])
-        packing = pack_rows([len(s) + 1 for s in sentences], MAX_ROWS)
-        first = (packing.starts, packing.rows)
-        starts, rows = (np.repeat(x, lengths) for x in first)
-        position = _ranges(lengths)  # of each word in its sentence
-        steps = (position + 1, np.repeat(lengths, lengths) - position)
-        indices = [(starts + step, rows) for step in steps]
-
-        shape = (packing.num_slots, packing.num_rows)
-        inputs = np.zeros((2, *shape, vectors.shape[1]), "float32")
-        for x, index, boundary in zip(inputs, indices, boundaries):
-            x[first] = boundary
-            x[index] = vectors
-        carries_on = np.ones((*shape, 1), dtype="bool")
-        carries_on[first] = False
-        layers = [
-            np.concatenate([x[i] for x, i in zip(both, indices)], axis=-1)
-            for both in self._run_stacks(*inputs, carries_on)
-        ]  # each (words, width)
-        layers = self._select([np.concatenate([vectors] * 2, axis=-1), *layers])
-        ends = np.cumsum(lengths)
-        for begin, end in zip(ends - lengths, ends):
-            stacked = np.stack([layer[begin:end] for layer in layers])
-            yield stacked if self._has_many else stacked[0]
-
-    def _embed_tokens(self, words):
-        """Returns the token encoder's vectors of words: (words, dim)."""
-        words = list(map(self._indexer.crop, words))
-        # Words of similar length together, as the longest determines the work.
-        distinct = sorted(dict.fromkeys(words), key=len)
-        encoded = []
-        for start in range(0, len(distinct), MAX_WORDS):
-            part = distinct[start : start + MAX_WORDS]
-            ids = self._indexer.ids_of_words(part)
-            vectors = call_with_arrays(self._token_function, ids)
-            encoded.append(vectors[: len(part)])
-        vectors = np.concatenate(encoded)
-        index_of = dict(zip(distinct, range(len(distinct))))
-        return vectors[list(map(index_of.get, words))]
-
-    def _encode_ids(self, ids):
-        """Maps ids (words, *token_shape) to vectors (words, projection)."""
-        return ops.cast(self.elmo.token_encoder(ids), "float32")
-
-    def _run_encoder(self, forward, backward, carries_on):
-        """Returns a pair of (steps, rows, projection) for each layer."""
-        encoder = self.elmo.encoder
-        dtype = encoder.compute_dtype
-        inputs = [ops.cast(x, dtype) for x in (forward, backward)]
-        state = encoder.get_initial_state(ops.shape(forward)[1])
-        layers, _ = run_directions(encoder, inputs, state, carries_on)
-        return [[ops.cast(x, "float32") for x in both] for both in layers]
-
 
 def _checked_elmo(elmo):
     if not isinstance(elmo, ElmoLayer):
@@ -381,14 +294,4 @@ def _learned_mix(elmo):
             "vectors would depend on the other sentences in the batch."
         )
 
-    def select(outputs):
-        weights, gamma = mix.mix_weights
-        return [gamma * sum(w * x for w, x in zip(weights, outputs))]
-
-    return select
-
-
-def _ranges(lengths):
-    """Returns 0, 1, ..., length - 1 for each length, concatenated."""
-    ends = np.cumsum(lengths)
-    return np.arange(ends[-1]) - np.repeat(ends - lengths, lengths)
+    return lambda outputs: [mix_of(mix, outputs)]

@@ -23,50 +23,68 @@ class QuantizedStacks:
         options.intra_op_num_threads = _num_threads()
         # Spinning threads would take processor time from others.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        self._num_layers = encoder.num_layers
         self._session = onnxruntime.InferenceSession(
-            _stacks_model(encoder).SerializeToString(), options
+            _layers_model(encoder).SerializeToString(), options
         )
 
-    def __call__(self, forward, backward, carries_on):
+    def __call__(self, table, forward, backward, carries_on, places):
         """Runs both stacks, each on its own tokens.
 
         Args:
-            forward: float32 array `(steps, rows, features)`, the tokens of the
-                forward stack in reading order.
+            table: float32 array `(distinct, features)`, the vectors of words.
+            forward: int32 array `(steps, rows)`, the words of the forward stack
+                in reading order, as rows of `table`.
             backward: The same for the backward stack.
             carries_on: Boolean array `(steps, rows, 1)`, `False` where a
                 sentence starts.
+            places: int32 array `(words, 4)`: of each word, its row of `table`,
+                the steps in which the forward and the backward stack return its
+                outputs, and the row in which they do.
 
         Returns:
-            For each layer the list of the two stacks' outputs, float32 arrays
-            `(steps, rows, projection_dim)`.
+            The list of layers, from the vectors of `table` to the top: float32
+            arrays `(words, 2 * projection_dim)`.
         """
-        outputs = self._session.run(
-            None,
-            {
-                "forward": forward,
-                "backward": backward,
-                "carries_on": carries_on.astype("float32"),
-            },
-        )
-        return [outputs[2 * k : 2 * k + 2] for k in range(self._num_layers)]
+        inputs = {
+            "table": table,
+            "forward": forward,
+            "backward": backward,
+            "carries_on": carries_on.astype("float32"),
+            "places": places,
+        }
+        return self._session.run(None, inputs)
 
 
-def _stacks_model(encoder):
+def _layers_model(encoder):
     graph = GraphBuilder()
     product = functools.partial(column_product, is_signed=not _saturates())
     features = encoder.forward_cells[0].kernel.shape[0]
-    both = ["forward", "backward"]
-    inputs = {name: ("float32", ["steps", "rows", features]) for name in both}
-    inputs["carries_on"] = ("float32", ["steps", "rows", 1])
-    shape = ["steps", "rows", encoder.direction_dim]
-    outputs = {}
+    inputs = {
+        "table": ("float32", ["distinct", features]),
+        "forward": ("int32", ["steps", "rows"]),
+        "backward": ("int32", ["steps", "rows"]),
+        "carries_on": ("float32", ["steps", "rows", 1]),
+        "places": ("int32", ["words", 4]),
+    }
+    both = [graph.add("Gather", "table", x) for x in ("forward", "backward")]
     stacks = run_directions(graph, encoder, both, product, "carries_on")
-    for k, values in enumerate(stacks):
-        for direction, value in zip(both, values):
-            outputs[f"{direction}_{k}"] = (value, "float32", shape)
-    return graph.model("stacks", inputs, outputs)
+    places = graph.cast("places", "int64")
+    word = graph.add("Gather", places, np.array(0), axis=1)
+    places = [
+        graph.add("Gather", places, np.array([step, 3]), axis=1)
+        for step in (1, 2)
+    ]
+    layers = [[graph.add("Gather", "table", word)] * 2]
+    for values in stacks:
+        layers.append(
+            [graph.add("GatherND", x, i) for x, i in zip(values, places)]
+        )
+    shape = ["words", 2 * encoder.direction_dim]
+    outputs = {
+        f"layer_{k}": (graph.add("Concat", *halves, axis=-1), "float32", shape)
+        for k, halves in enumerate(layers)
+    }
+    return graph.model("layers", inputs, outputs)
 
 
 @functools.cache

@@ -76,11 +76,35 @@ def call_of(x):
         return layer, call.arguments, node.input_tensors, node.outputs
 
 
+def calls_above(x):
+    """Yields the symbolic tensors that led to one, with the calls they are of.
+
+    The public API has no way from a tensor to the calls above it.
+
+    Args:
+        x: Symbolic tensor.
+
+    Yields:
+        Tuples of a tensor, and what `call_of` returns for it; those nearest to
+        `x` first, and those inside a model that was called, too.
+    """
+    tensors, seen = [x], set()
+    for tensor in tensors:  # Grows in the loop.
+        if id(tensor) in seen or not hasattr(tensor, "_keras_history"):
+            continue
+        seen.add(id(tensor))
+        layer, given, inputs, outputs = call_of(tensor)
+        tensors += inputs
+        # A model inside the model has calls of its own.
+        i = list(map(id, outputs)).index(id(tensor))
+        tensors += getattr(layer, "outputs", ())[i : i + 1]
+        yield tensor, layer, given, inputs, outputs
+
+
 def masks_above(x):
     """Yields the masks of all layer calls that led to a symbolic tensor.
 
     These are the masks that the calls were given and those of their outputs.
-    The public API has no way from a tensor to the calls above it.
 
     Args:
         x: Symbolic tensor. Without a Functional model around it, there are no
@@ -89,17 +113,8 @@ def masks_above(x):
     Yields:
         Pairs of a mask and the layer's name, those nearest to `x` first.
     """
-    calls, seen = [x], set()
-    for x in calls:  # Grows in the loop.
-        if id(x) in seen or not hasattr(x, "_keras_history"):
-            continue
-        seen.add(id(x))
-        layer, given, inputs, outputs = call_of(x)
-        calls += inputs
-        # A model inside the model has calls of its own.
-        i = list(map(id, outputs)).index(id(x))
-        calls += getattr(layer, "outputs", ())[i : i + 1]
-        for mask in keras.tree.flatten([given.get("mask"), get_mask(x)]):
+    for tensor, layer, given, *_ in calls_above(x):
+        for mask in keras.tree.flatten([given.get("mask"), get_mask(tensor)]):
             if mask is not None:
                 yield mask, layer.name
 

@@ -2,7 +2,6 @@
 
 from typing import NamedTuple
 
-import keras
 import numpy as np
 
 from keras_elmo.checks import argument_name
@@ -13,8 +12,6 @@ from keras_elmo.crf.tags import allowed_tags
 from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import entity_tags
 from keras_elmo.crf.tags import mark_entities
-from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
 
 
@@ -42,10 +39,10 @@ class Entity(NamedTuple):
 
 
 class EntityModel:
-    """Finds the entities of sentences, given the ids of their words.
+    """Finds the entities of sentences.
 
     Args:
-        ids: Symbolic tensor, the input of a model.
+        model: The `SentenceModel`.
         tags: Symbolic tensor, its tags.
         tag_names: List of strings, the labels in order.
         scheme: Their scheme.
@@ -55,7 +52,7 @@ class EntityModel:
             entities.
     """
 
-    def __init__(self, ids, tags, tag_names, scheme):
+    def __init__(self, model, tags, tag_names, scheme):
         layer, _, inputs, _ = call_of(tags)
         if scheme is None:
             raise ValueError(
@@ -73,48 +70,49 @@ class EntityModel:
         self._entity_tags = entity_tags(tag_names)
         decoder = CRFDecoder(return_entities=True, tag_names=tag_names)
         allowed = allowed_tags(tag_names, scheme)
-        best = keras.Model(ids, decoder(*inputs))
-        scores = keras.Model(ids, *inputs)
 
-        def find_chances(ids):
+        def find_chances(scores):
             return linear_chain.continuations(
-                linear_chain.constrain(scores(ids), *allowed),
+                linear_chain.constrain(scores, *allowed),
                 self._entity_tags.continues,
             )
 
-        self._best = Compiled(best, best, [(32, 8)])
-        self._chances = Compiled(find_chances, scores, [(32, 8)])
+        self._model = model
+        self._best = model.compile(decoder(*inputs))
+        self._chances = model.compile(*inputs, find_chances)
 
-    def find(self, ids, lengths, threshold):
-        """Yields the tags of each sentence, and the `Entity`s that they mark.
+    def find(self, sentences, threshold, **options):
+        """Yields the index of each sentence, its `Entity`s, and their tags.
 
         Args:
-            ids: The ids of a batch.
-            lengths: List of the numbers of their words.
+            sentences: List of lists of words. Empty ones are left out.
             threshold: As for `Tagger.predict_entities`.
+            **options: As for `SentenceModel.run`.
         """
-        if threshold is None:
-            yield from self._find_best(ids, lengths)
-            return
-        for length, found in zip(lengths, self._find_spans(ids, threshold)):
-            yield mark_entities(found, length, self._scheme), found
+        function = self._best if threshold is None else self._chances
+        for batch, results in self._model.run(function, sentences, **options):
+            lengths = [len(sentences[i]) for i in batch]
+            if threshold is None:
+                found = self._best_spans(*results, lengths)
+            else:
+                found = self._find_spans(*results, threshold)
+            for i, length, spans in zip(batch, lengths, found):
+                yield i, spans, mark_entities(spans, length, self._scheme)
 
-    def _find_best(self, ids, lengths):
-        results = call_with_arrays(self._best, ids)
-        for length, ids, probabilities, _ in zip(lengths, *results):
-            tags = [self._tag_names[i] for i in ids[:length]]
-            found = [
-                Entity(*x, float(probabilities[x[0]])) for x in entities(tags)
-            ]
-            yield tags, found
+    def _best_spans(self, ids, probabilities, _, lengths):
+        """Returns the `Entity`s of each row that the best tags mark."""
+        found = []
+        for length, row, shares in zip(lengths, ids, probabilities):
+            spans = entities([self._tag_names[i] for i in row[:length]])
+            found.append([Entity(*x, float(shares[x[0]])) for x in spans])
+        return found
 
-    def _find_spans(self, ids, threshold):
+    def _find_spans(self, marginals, goes_on, threshold):
         """Returns the `Entity`s of each row that reach a threshold.
 
         Of those that begin with the same word, longer ones are looked for as
         long as the probability that the entity goes on reaches the threshold.
         """
-        marginals, goes_on = call_with_arrays(self._chances, ids)
         # None goes on after the last word.
         goes_on = np.pad(goes_on[:, 1:], [(0, 0), (0, 1), (0, 0), (0, 0)])
         shares = marginals * self._entity_tags.begins  # (batch, time, tags)

@@ -25,14 +25,14 @@ from keras_elmo.models.word_model import WordModel
 from keras_elmo.models.word_model import after_elmo
 from keras_elmo.models.word_model import check_tagged_outputs
 from keras_elmo.models.word_model import with_separate_layers
-from keras_elmo.ops.compiled import Compiled
-from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.ops.private_keras import call_of
 from keras_elmo.progress_bars import shows_bars
+from keras_elmo.tagging.entities import Entity
 from keras_elmo.tagging.entities import EntityModel
 from keras_elmo.tagging.entities import check_threshold
 from keras_elmo.tagging.scores import score_tags
 from keras_elmo.tagging.scores import tagged_pairs
+from keras_elmo.tagging.sentence_model import SentenceModel
 from keras_elmo.tagging.text_spans import TextSpan
 from keras_elmo.tagging.text_spans import spans_of_texts
 from keras_elmo.text.word_lists import sentence_words
@@ -51,6 +51,10 @@ class Tagger:
             several outputs, a dictionary from the name of the output that has
             the tags to such a list. Not needed for a `CRFDecoder` with
             `tag_names`.
+        quantize: `None`, the default, for the model's own precision, or
+            `"int8"` to run ELMo's LSTMs in 8 bits, as in `ElmoEmbedder`: with
+            the packages `onnx` and `onnxruntime`, and the layer's weights of
+            now. It is not stored in the file that `save` writes.
 
     Attributes:
         tag_names: List of the labels, in order.
@@ -58,7 +62,10 @@ class Tagger:
             `None`.
 
     Raises:
-        ValueError: If the model is not as described.
+        ValueError: If the model is not as described, or `quantize` is set and
+            the vectors of its ELMo cannot be computed apart: it must call one
+            `ElmoLayer`, once, on its input, with nothing else.
+        ImportError: If `quantize` needs a package that is not installed.
 
     Example:
 
@@ -70,7 +77,11 @@ class Tagger:
     """
 
     def __init__(
-        self, model: keras.Model, tag_names: TagNames | None = None
+        self,
+        model: keras.Model,
+        tag_names: TagNames | None = None,
+        *,
+        quantize: str | None = None,
     ) -> None:
         if not isinstance(model, keras.Model):
             raise ValueError(
@@ -95,31 +106,30 @@ class Tagger:
             )
         self.model = model
         self.tag_names = list(map(os.fsdecode, takes.tag_names[name]))
+        self.quantize = quantize
         self._arguments = model, {name: self.tag_names}
         self.scheme = find_scheme(self.tag_names)
-        self._to_ids = takes.vectorization.batch_to_ids
         self._tags = x
-        results = [x, ops.one_hot(x, len(self.tag_names))]
-        layer, _, inputs, _ = call_of(x)
-        if "float" in x.dtype:
-            results = [ops.argmax(x, axis=-1), x]
-        elif isinstance(layer, CRFDecoder):
-            twin = CRFDecoder(
-                return_marginals=True,
-                tag_names=layer.tag_names or self.tag_names,
-                scheme=layer.scheme,
-            )
-            results = twin(*inputs)
-        complete = keras.Model(model.inputs[0], results)
-        self._predict_function = Compiled(complete, complete, [(32, 8)])
+        self._sentence_model = SentenceModel(
+            model,
+            x,
+            takes.vectorization.batch_to_ids,
+            len(self.tag_names),
+            quantize,
+        )
 
     def __reduce__(self):
         # Without graphs: a copy makes its own.
-        return type(self), self._arguments
+        make = functools.partial(type(self), quantize=self.quantize)
+        return make, self._arguments
 
     @classmethod
     def load(
-        cls, path: str | os.PathLike, tag_names: TagNames | None = None
+        cls,
+        path: str | os.PathLike,
+        tag_names: TagNames | None = None,
+        *,
+        quantize: str | None = None,
     ) -> Self:
         """Loads a tagger.
 
@@ -130,10 +140,12 @@ class Tagger:
                 URL of a `.keras` file, as `model.save("ner.keras")` writes it;
                 or a folder or `hf://user/repository` with one such file.
             tag_names: As for `Tagger`.
+            quantize: As for `Tagger`.
 
         Raises:
             ValueError: If there is no such tagger, or it cannot be loaded.
             OSError: If a download fails.
+            ImportError: If `quantize` needs a package that is not installed.
         """
         found = find_model(path, names=TAGGERS)
         model = found.load_for_export(ElmoLayer)
@@ -144,7 +156,7 @@ class Tagger:
                 " use `Tagger.train` or `keras-elmo train-tagger`. Received: "
                 f"'{found.name}', {found.what}"
             )
-        return cls(model, tag_names)
+        return cls(model, tag_names, quantize=quantize)
 
     @classmethod
     def train(
@@ -284,7 +296,7 @@ class Tagger:
         sentences: Iterable[Iterable[str]],
         tags: Iterable[Iterable[str]],
         *,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         verbose: int | None = None,
     ) -> dict[str, Any]:
         """Scores the tagger on tagged sentences.
@@ -323,48 +335,64 @@ class Tagger:
         self,
         sentences: Iterable[Iterable[str | bytes]],
         *,
-        batch_size: int = 32,
-        marginals: bool = False,
+        batch_size: int | None = None,
+        return_marginals: bool = False,
         verbose: int | None = None,
     ) -> list | tuple[list, list]:
         """Predicts the tags of any number of sentences.
 
+        ELMo's vectors are computed as by `ElmoEmbedder`, if the model allows:
+        if it calls one `ElmoLayer`, once, on its input, with nothing else, as
+        the models of `train` do. Otherwise, it is slower.
+
         Args:
             sentences: Iterable of sentences, each a list of words.
-            batch_size: Integer, the number of sentences per batch. Sentences of
-                similar length are batched together.
-            marginals: Boolean, whether to return the tags' scores, too: the
-                probabilities that a CRF gives to each word's tags, or what the
-                output returns, such as a softmax; for integers, 1 and 0.
+            batch_size: Integer, the most sentences that the layers after ELMo
+                are given at once. By default, as many as have 16,384 words, or
+                fewer if there are many labels, so that more sentences need no
+                more memory. ELMo itself is given 16,384 words at once. If its
+                vectors cannot be computed apart, the whole model is given at
+                most `batch_size` sentences, by default 32. Sentences of similar
+                length are batched together.
+            return_marginals: Boolean, whether to return the tags' scores, too:
+                the probabilities that a CRF gives to each word's tags, or what
+                the output returns, such as a softmax; for integers, 1 and 0.
             verbose: 1 for a progress bar, 0 for none. By default, there is one
-                for 50 batches or more. There is none if the output is neither a
-                terminal nor a notebook.
+                for 1,600 sentences or more. There is none if the output is
+                neither a terminal nor a notebook.
 
         Returns:
             For each sentence, a list of the names of its words' tags. With
-            `marginals`, a tuple of this and a list of arrays `(words,
+            `return_marginals`, a tuple of this and a list of arrays `(words,
             num_tags)`, in the order of `tag_names`.
 
         Raises:
             ValueError: If a sentence is not a list of words.
         """
-        words = [sentence_words(s, i) for i, s in enumerate(sentences)]
+        words = checked_words(sentences, batch_size)
         tags: list[list[str]] = [[] for _ in words]
         scores = [np.zeros((0, len(self.tag_names)), "float32") for _ in words]
-        for batch, ids in self._batches(words, batch_size, verbose):
-            results = call_with_arrays(self._predict_function, ids)
-            for i, *row in zip(batch, *results):
-                numbers, scores[i] = (x[: len(words[i])] for x in row)
-                tags[i] = [self.tag_names[number] for number in numbers]
-        return (tags, scores) if marginals else tags
+        function = (
+            self._score_function if return_marginals else self._tag_function
+        )
+        options = {"batch_size": batch_size, "verbose": verbose}
+        for batch, results in self._sentence_model.run(
+            function, words, **options
+        ):
+            for i, ids, *marginals in zip(batch, *results):
+                length = len(words[i])
+                tags[i] = [self.tag_names[x] for x in ids[:length]]
+                if marginals:
+                    scores[i] = marginals[0][:length]
+        return (tags, scores) if return_marginals else tags
 
     def predict_entities(
         self,
         sentences: Iterable[Iterable[str | bytes]],
         *,
         threshold: float | None = None,
-        batch_size: int = 32,
-        tags: bool = False,
+        batch_size: int | None = None,
+        return_tags: bool = False,
         verbose: int | None = None,
     ) -> list | tuple[list, list]:
         """Finds entities, each with its probability.
@@ -388,16 +416,16 @@ class Tagger:
             threshold: `None`, or a number above 0 and up to 1: all spans of at
                 least this probability are returned, whether the best tags mark
                 them or not. Of spans that overlap, the most probable one is.
-            batch_size: Integer, the number of sentences per batch.
-            tags: Boolean, whether to return the tags that mark these entities,
-                too.
+            batch_size: As for `predict`.
+            return_tags: Boolean, whether to return the tags that mark these
+                entities, too.
             verbose: As for `predict`.
 
         Returns:
             For each sentence, a list of named tuples in the order of the text:
             `start` and `end`, the number of the first word and of the word
-            after the last one, from 0; `type`; and `probability`. With `tags`,
-            a tuple: the lists of tags, as of `predict`, and this.
+            after the last one, from 0; `type`; and `probability`. With
+            `return_tags`, a tuple of this and the lists of tags.
 
         Raises:
             ValueError: If the model does not end in a `CRF` and a `CRFDecoder`,
@@ -413,15 +441,14 @@ class Tagger:
         [('Maria Lopez', 'PER'), ('Ohio', 'LOC')]
         """
         check_threshold(threshold)
-        words = [sentence_words(s, i) for i, s in enumerate(sentences)]
-        found: list[tuple] = [([], []) for _ in words]
-        model = self._entity_model
-        for batch, ids in self._batches(words, batch_size, verbose):
-            lengths = [len(words[i]) for i in batch]
-            for i, result in zip(batch, model.find(ids, lengths, threshold)):
-                found[i] = result
-        labels, entities = map(list, zip(*found)) if found else ([], [])
-        return (labels, entities) if tags else entities
+        words = checked_words(sentences, batch_size)
+        entities: list[list[Entity]] = [[] for _ in words]
+        tags: list[list[str]] = [[] for _ in words]
+        options = {"batch_size": batch_size, "verbose": verbose}
+        found = self._entity_model.find(words, threshold, **options)
+        for i, spans, row in found:
+            entities[i], tags[i] = spans, row
+        return (entities, tags) if return_tags else entities
 
     def predict_text(
         self,
@@ -429,7 +456,7 @@ class Tagger:
         *,
         language: str = "en",
         threshold: float | None = None,
-        batch_size: int = 32,
+        batch_size: int | None = None,
         verbose: int | None = None,
     ) -> list[list[TextSpan]]:
         """Finds the entities of texts as people write them, with their places.
@@ -445,7 +472,7 @@ class Tagger:
             language: String, the code of the language whose rules are applied,
                 such as `"de"`. By default, English.
             threshold: As for `predict_entities`.
-            batch_size: Integer, the number of sentences per batch.
+            batch_size: As for `predict`.
             verbose: As for `predict`.
 
         Returns:
@@ -487,29 +514,44 @@ class Tagger:
         return spans_of_texts(self, texts, language, threshold, **options)
 
     @functools.cached_property
-    def _entity_model(self):
-        return EntityModel(
-            self.model.inputs[0], self._tags, self.tag_names, self.scheme
+    def _tag_function(self):
+        return self._sentence_model.compile(self._results()[:1])
+
+    @functools.cached_property
+    def _score_function(self):
+        return self._sentence_model.compile(
+            self._results(return_marginals=True)
         )
 
-    def _batches(self, words, batch_size, verbose):
-        """Yields batches: a list of indices of sentences, and their ids.
+    def _results(self, return_marginals=False):
+        """Returns the symbolic tags and, if asked for, their scores."""
+        x = self._tags
+        layer, _, inputs, _ = call_of(x)
+        if "float" in x.dtype:
+            return [ops.argmax(x, axis=-1), x]
+        if isinstance(layer, CRFDecoder):
+            twin = CRFDecoder(
+                return_marginals=return_marginals,
+                tag_names=layer.tag_names or self.tag_names,
+                scheme=layer.scheme,
+            )
+            return keras.tree.flatten(twin(*inputs))
+        return [x, ops.one_hot(x, len(self.tag_names))]
 
-        Empty sentences are left out, and similar lengths are batched together.
-        """
-        check_integer("batch_size", batch_size, 1)
-        order = [i for i, sentence in enumerate(words) if sentence]
-        order.sort(key=lambda i: len(words[i]))
-        starts = range(0, len(order), batch_size)
-        verbose = len(starts) >= 50 if verbose is None else verbose
-        verbose = int(verbose and shows_bars())
-        bar = keras.utils.Progbar(len(starts), verbose=verbose)
-        for start in starts:
-            batch = order[start : start + batch_size]
-            yield batch, self._to_ids([words[i] for i in batch])
-            bar.add(1)
+    @functools.cached_property
+    def _entity_model(self):
+        return EntityModel(
+            self._sentence_model, self._tags, self.tag_names, self.scheme
+        )
 
     entities = staticmethod(entities)
+
+
+def checked_words(sentences, batch_size):
+    """Returns sentences as lists of words; `batch_size` is checked, too."""
+    if batch_size is not None:
+        check_integer("batch_size", batch_size, 1)
+    return [sentence_words(x, i) for i, x in enumerate(sentences)]
 
 
 def write_tagger(tagger, path, overwrite):

@@ -38,9 +38,10 @@ def tag_sentences(tagger, sentences, threshold=None, **options):
     """
     has_crf = any(isinstance(x, CRFDecoder) for x in tagger.model.layers)
     if threshold is not None or (tagger.scheme and has_crf):
-        return tagger.predict_entities(
-            sentences, threshold=threshold, tags=True, **options
+        spans, tags = tagger.predict_entities(
+            sentences, threshold=threshold, return_tags=True, **options
         )
+        return tags, spans
     tags = tagger.predict(sentences, **options)
     if tagger.scheme is None:
         return tags, None
@@ -61,7 +62,7 @@ def spans_of_texts(tagger, texts, language, threshold, **options):
     sentences = [sentence for parts in found for sentence in parts]
     words = [sentence.tokens for sentence in sentences]
     if tagger.scheme is None and threshold is None:
-        tags, shares = tagger.predict(words, marginals=True, **options)
+        tags, shares = tagger.predict(words, return_marginals=True, **options)
         rows = [
             [
                 (j, j + 1, tag, float(share))

@@ -78,7 +78,7 @@ def test_json_lines_of_conllu(model, folder, run):
     (folder / "a.conllu.gz").write_bytes(gzip.compress(CONLLU.encode()))
     run("tag", model, "a.conllu.gz", "out.jsonl")
     words = [["de", "le"], ["chat"]]
-    found = Tagger.load(model).predict_entities(words, tags=True)
+    found = Tagger.load(model).predict_entities(words, return_tags=True)
     assert read_rows() == [
         {
             "text": " ".join(sentence),
@@ -86,7 +86,7 @@ def test_json_lines_of_conllu(model, folder, run):
             "tags": tags,
             "entities": [as_object(sentence, *x) for x in entities],
         }
-        for sentence, tags, entities in zip(words, *found, strict=True)
+        for sentence, entities, tags in zip(words, *found, strict=True)
     ]
 
 
@@ -158,8 +158,8 @@ def test_a_threshold(model, folder, run, fails):
         run(*command, threshold, "--overwrite")
         found = (folder / "out.conll").read_text().split()[1::2]
         tagger = Tagger.load(model)
-        tags, _ = tagger.predict_entities(
-            sentences, threshold=threshold, tags=True
+        _, tags = tagger.predict_entities(
+            sentences, threshold=threshold, return_tags=True
         )
         assert found == [*itertools.chain(*tags)]
     for wrong in ("0", "1.5", "nan", "0,5"):

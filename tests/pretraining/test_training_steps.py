@@ -151,8 +151,8 @@ def next_of(trainer, batch):
     seed.state.assign(trainer._draws.state)
     state = [variable.value for variable in trainer.states]
     with tf.GradientTape() as tape:
-        hidden, state = model.predict_hidden([*ids_of(batch[0])], state, seed)
-        losses = model.sampled_losses_of(hidden, batch[1], seed)
+        hidden, state = model._predict_hidden([*ids_of(batch[0])], state, seed)
+        losses = model._sampled_losses_of(hidden, batch[1], seed)
         # The mean of the means of both directions.
         loss = tf.reduce_mean(tf.stack(losses))
     variables = [v.value for v in model.trainable_variables]

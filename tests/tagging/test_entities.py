@@ -12,6 +12,7 @@ from keras_elmo.crf.tags import entities
 from keras_elmo.crf.tags import entity_tags
 from keras_elmo.crf.tags import find_scheme
 from keras_elmo.tagging.entities import EntityModel
+from keras_elmo.tagging.sentence_model import SentenceModel
 
 LENGTHS = [4, 2, 1, 0, 3]
 
@@ -28,11 +29,21 @@ def test_all_spans_that_reach_a_threshold(names, threshold):
     scores = crf(potentials, mask=potentials[..., 0] != 0)
     crf.set_weights([chain.transitions, chain.start, chain.end])
     scheme = find_scheme(names)
-    model = EntityModel(
-        potentials, CRFDecoder(tag_names=names)(scores), names, scheme
-    )
-    inputs = np.where(mask[..., None], chain.potentials, 0)
-    found = [*model.find(inputs.astype("float32"), LENGTHS, threshold)]
+    tags = CRFDecoder(tag_names=names)(scores)
+
+    def pad(batch):
+        x = np.zeros((len(batch), max(map(len, batch)), len(names)), "float32")
+        for row, vectors in zip(x, batch):
+            row[: len(vectors)] = vectors
+        return x
+
+    model = keras.Model(potentials, tags)
+    model = SentenceModel(model, tags, pad, len(names))
+    model = EntityModel(model, tags, names, scheme)
+    sentences = [[*x[:n]] for x, n in zip(chain.potentials, LENGTHS)]
+    found = [([], [])] * len(LENGTHS)
+    for i, spans, row in model.find(sentences, threshold, batch_size=3):
+        found[i] = row, spans
     chain = brute_force.constrained(chain, allowed_tags(names, scheme))
     every = brute_force.span_probabilities(chain, names)
     count = 0

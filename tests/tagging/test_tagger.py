@@ -68,7 +68,9 @@ def tagger():
 def test_a_crf(tagger):
     model = tagger.model
     assert tagger.tag_names == BIO and tagger.scheme == "BIO"
-    tags, marginals = tagger.predict(SENTENCES, batch_size=2, marginals=True)
+    tags, marginals = tagger.predict(
+        SENTENCES, batch_size=2, return_marginals=True
+    )
     decoder = CRFDecoder(return_marginals=True, tag_names=BIO, scheme="BIO")
     check = keras.Model(model.input, decoder(model.layers[-2].output))
     for words, names, array in zip(SENTENCES, tags, marginals, strict=True):
@@ -86,8 +88,8 @@ def test_a_crf(tagger):
 @pytest.mark.parametrize("threshold", [None, 0.02])
 def test_entities_with_probabilities(threshold):
     tagger = Tagger(crf_tagger(scale=1.0))
-    tags, found = tagger.predict_entities(
-        iter(SENTENCES), threshold=threshold, batch_size=2, tags=True
+    found, tags = tagger.predict_entities(
+        iter(SENTENCES), threshold=threshold, batch_size=2, return_tags=True
     )
     if threshold is None:
         assert tags == tagger.predict(SENTENCES)
@@ -143,20 +145,22 @@ def test_probabilities_need_a_crf_and_a_good_threshold(tagger):
 
 def test_copies(tagger):
     for original in (tagger, Tagger(scores_tagger(), iter(BIO))):
-        tags, scores = original.predict(SENTENCES, marginals=True)
+        tags, scores = original.predict(SENTENCES, return_marginals=True)
         for twin in (
             pickle.loads(pickle.dumps(original)),
             copy.deepcopy(original),
         ):
             assert twin.model is not original.model
-            found = twin.predict(SENTENCES, marginals=True)
+            found = twin.predict(SENTENCES, return_marginals=True)
             np.testing.assert_equal(found, (tags, scores))
 
 
 def test_scores_and_numbers_with_tag_names():
     model = scores_tagger()
     names = {"tags": [name.encode() for name in BIO]}
-    tags, scores = Tagger(model, names).predict(SENTENCES, marginals=True)
+    tags, scores = Tagger(model, names).predict(
+        SENTENCES, return_marginals=True
+    )
     for words, names, array in zip(SENTENCES, tags, scores, strict=True):
         if words:
             (expected,) = alone(model, words)
@@ -164,7 +168,7 @@ def test_scores_and_numbers_with_tag_names():
             assert names == [BIO[i] for i in expected.argmax(axis=-1)]
     numbers = scores_tagger(BestTag(name="best"))
     tagger = Tagger(numbers, BIO)
-    found, certain = tagger.predict(SENTENCES, marginals=True)
+    found, certain = tagger.predict(SENTENCES, return_marginals=True)
     assert found == tags
     assert [[BIO[i] for i in x.argmax(-1)] for x in certain] == tags
 
@@ -178,7 +182,7 @@ def test_other_names_than_those_of_the_decoder(tagger):
     unnamed = Tagger(crf_tagger({"tag_names": None}), BIO)
     found = unnamed.predict(SENTENCES)
     assert found == [to_scheme(row, "BIO") for row in found]
-    assert unnamed.predict_entities(SENTENCES, tags=True)[0] == found
+    assert unnamed.predict_entities(SENTENCES, return_tags=True)[1] == found
 
 
 def test_one_of_several_outputs_and_a_decoder_of_two_models():
@@ -189,7 +193,7 @@ def test_one_of_several_outputs_and_a_decoder_of_two_models():
     x = L.Dense(5, name="dense")(elmo(ids))
     scores = CRF(5)(x, mask=elmo.compute_mask(ids))
     model = keras.Model(ids, {"a": x, "b": decoder(scores)})
-    tags, marginals = Tagger(model).predict([["a", "b"]], marginals=True)
+    tags, marginals = Tagger(model).predict([["a", "b"]], return_marginals=True)
     assert len(tags[0]) == 2 and marginals[0].shape == (2, 5)
 
 
@@ -234,15 +238,17 @@ def test_sentences_are_checked(tagger):
 
 
 def test_progress(tagger, capsys, monkeypatch):
-    one = {"batch_size": 1}
-    tagger.predict([["a"]] * 50, **one, verbose=1)
-    tagger.evaluate([["a"]] * 1600, [["O"]] * 1600)
+    many = [["a"]] * 1600
+    tagger.predict(many, verbose=1)
+    tagger.evaluate(many, [["O"]] * 1600)
     monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
-    tagger.predict([["a"]] * 49, **one)
-    tagger.predict([["a"]] * 50, **one, verbose=0)
+    tagger.predict(many[1:])
+    tagger.predict(many, verbose=0)
     assert capsys.readouterr().out == ""
-    tagger.predict([["a"]] * 50, **one)
-    assert "50/50" in capsys.readouterr().out
+    tagger.predict(many)
+    assert "1600/1600" in capsys.readouterr().out
+    tagger.predict_entities(many[:2], batch_size=1, verbose=1)
+    assert "2/2" in capsys.readouterr().out
 
 
 def test_a_file_and_a_folder(tagger, tmp_path):

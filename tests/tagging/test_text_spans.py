@@ -89,7 +89,7 @@ def test_words_of_other_labels(tagger):
     words = "They", "ca", "n't", ".", "Yes", "!"
     assert tuple(x.text for x in found) == words
     tags, shares = Tagger(crf_tagger(names)).predict(
-        [words[:4], words[4:]], marginals=True
+        [words[:4], words[4:]], return_marginals=True
     )
     assert [x.type for x in found] == [*itertools.chain(*tags)]
     assert [len(x.type) for x in found] == [1] * 6
