@@ -1,4 +1,4 @@
-"""Draws the pictures of benchmarks.md and transformers.md from docs/results.
+"""Draws the pictures of scores and speeds from docs/results.
 
 python docs/draw.py
 """
@@ -24,6 +24,13 @@ STYLE = {
     "axes.spines.right": False,
 }
 OURS, OTHERS = "#1f6f8b", "#c0602a"
+# By the end of the results' names: the million tokens of each biLM.
+BILMS = {"_sixteenth": 5.1, "_quarter": 20.5, "_adam": 82, "": 158}
+LABELS = {
+    "keras-elmo, trained on": "keras-elmo, task's text",
+    "GloVe": "GloVe alone",
+    "MiniLM with a BiLSTM": "MiniLM, frozen",
+}
 
 
 def main():
@@ -32,6 +39,10 @@ def main():
         draw_speed(HERE / "speed.svg")
         draw_encoders(HERE / "transformers.svg")
         draw_reliability(HERE / "reliability.svg")
+        draw_sizes(HERE / "tagging-sizes.svg")
+        draw_text_sizes(HERE / "tagging-text-sizes.svg")
+        draw_rivals(HERE / "rivals.svg")
+        draw_small_transformer(HERE / "small_transformer.svg")
 
 
 def draw_speed(path):
@@ -117,6 +128,145 @@ def draw_reliability(path):
     save(figure, path, "names_probabilities")
 
 
+def draw_sizes(path):
+    """Draws scores against the number of training sentences."""
+    trainings = read("tagging_pos")["trainings"]
+    figure, axes = plt.subplots()
+    shares = 1, 10, 100
+    for kind, label, color, marker in (
+        ("elmo", "with ELMo", OURS, "o"),
+        ("baseline", "without ELMo", OTHERS, "s"),
+    ):
+        every = [trainings[f"{kind}-{share}"] for share in shares]
+        numbers = [runs[0]["training_sentences"] for runs in every]
+        draw_seeds(axes, numbers, every, color, marker, label)
+    axes.set(xscale="log", xlabel="training sentences of EWT")
+    labels = [f"{x:,}\n({share}%)" for x, share in zip(numbers, shares)]
+    axes.set_xticks(numbers, labels)
+    axes.minorticks_off()
+    axes.set_ylabel("accuracy of parts of speech, %")
+    figure.legend(loc="outside upper center", ncols=2, frameon=False)
+    save(figure, path, "tagging_pos")
+
+
+def draw_text_sizes(path):
+    """Draws scores against the number of tokens a biLM was trained on."""
+    pos, names = (
+        [f"tagging_{task}{end}" for end in BILMS] for task in ("pos", "names")
+    )
+    tokens = [*BILMS.values()]
+    figure, panels = plt.subplots(2, figsize=(4.8, 7))
+    for axes, files, with_elmo, without, color, marker in (
+        (panels[0], pos, "elmo-10", "baseline-10", OURS, "o"),
+        (panels[0], pos, "elmo-1", "baseline-1", OTHERS, "s"),
+        (panels[1], names, "elmo-both", "baseline", OURS, "o"),
+    ):
+        results = [read(file)["trainings"] for file in files]
+        number = results[-1][with_elmo][0]["training_sentences"]
+        every = [x[with_elmo] for x in results]
+        label = f"trained on {number:,} sentences"
+        draw_seeds(axes, tokens, every, color, marker, label)
+        runs = results[-1][without]
+        level = 100 * statistics.mean(run["test"]["score"] for run in runs)
+        axes.axhline(level, color=color, linestyle=":")
+    titles = "Parts of speech: accuracy, %", "Named entities: F1, %"
+    for axes, title in zip(panels, titles):
+        axes.plot([], [], ":", color="black", label="the same without ELMo")
+        axes.set(xscale="log")
+        axes.set_xticks(tokens, [f"{x:g}" for x in tokens])
+        axes.minorticks_off()
+        axes.legend(
+            title=title,
+            title_fontsize=12,
+            alignment="left",
+            loc="lower left",
+            bbox_to_anchor=(0, 1),
+            frameon=False,
+            reverse=True,
+        )
+    figure.supxlabel("million tokens that the biLM was trained on", size=11)
+    save(figure, path, *pos, *names)
+
+
+def draw_seeds(axes, x, every, color, marker, label):
+    """Draws means and standard deviations of the seeds' scores at each x."""
+    seeds = [[100 * run["test"]["score"] for run in runs] for runs in every]
+    means, deviations = (
+        [*map(f, seeds)] for f in (statistics.mean, statistics.stdev)
+    )
+    style = {"color": color, "marker": marker, "label": label}
+    axes.errorbar(x, means, deviations, capsize=3, **style)
+
+
+def draw_rivals(path):
+    """Draws scores against words per second, a panel for each task."""
+    tasks = read("rivals")["tasks"].values()
+    figure, panels = plt.subplots(len(tasks), figsize=(4.8, 6.4))
+    for axes, task in zip(panels, tasks):
+        for name, tagger in task["taggers"].items():
+            score = 100 * tagger["test"][task["measure"]]
+            speed = tagger["words"] / statistics.median(tagger["seconds"])
+            color = OURS if name == "keras-elmo" else OTHERS
+            axes.semilogx(speed, score, "o", color=color)
+            place = {"xytext": (0, 7), "textcoords": "offset points"}
+            axes.annotate(
+                name, (speed, score), ha="center", color=color, **place
+            )
+        measure = task["measure"].replace("f1", "F1 of entities")
+        axes.set(title=f"{task['title']}: {measure}, %")
+        axes.margins(0.2)
+        axes.xaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
+        axes.xaxis.set_major_formatter("{x:,.0f}")
+        axes.minorticks_off()
+    figure.supxlabel("words per second", size=11)
+    save(figure, path, "rivals")
+
+
+def draw_small_transformer(path):
+    """Draws a row for each tagger: its score in each task, and its speed."""
+    tasks = read("small_transformer")["tasks"]
+    panels = {
+        f"{task['title']}:\n{task['measure'].replace('f1', 'F1')}, %": {
+            name: 100 * statistics.mean(tagger["seeds"])
+            for name, tagger in task["taggers"].items()
+        }
+        for task in tasks.values()
+    }
+    # As in the table, of the tagger that was trained on few sentences.
+    panels["words per second"] = {
+        name: tagger["words"] / statistics.median(tagger["seconds"])
+        for name, tagger in tasks["ewt125"]["taggers"].items()
+    }
+    figure, every = plt.subplots(3, 2, figsize=(4.8, 8), sharey=True)
+    figure.delaxes(every[-1, -1])
+    # A row for each tagger, so that no mark can lie on another one.
+    for axes, (title, values) in zip(every.flat, panels.items()):
+        for i, (name, value) in enumerate(values.items()):
+            color = OURS if "keras-elmo" in name else OTHERS
+            axes.plot(value, i, "o", color=color)
+            text = f"{value:.1f}" if value < 100 else f"{value:,.0f}"
+            axes.annotate(
+                text,
+                (value, i),
+                (0, 6),
+                textcoords="offset points",
+                ha="center",
+                size=9,
+                color=color,
+            )
+        axes.set_title(title, size=11)
+        labels = [LABELS.get(name, name) for name in values]
+        axes.set_yticks(range(len(values)), labels, size=10)
+        axes.xaxis.set_visible(False)
+        axes.set_ylim(len(values) - 0.5, -0.9)
+        axes.margins(x=0.25)
+        axes.grid(axis="y", color="0.9")
+        axes.tick_params(length=0)
+        axes.spines[:].set_visible(False)
+    every[-1, 0].set_xscale("log")
+    save(figure, path, "small_transformer")
+
+
 def read(name):
     return json.loads(path_of(name).read_text("utf-8"))
 
@@ -125,10 +275,14 @@ def path_of(name):
     return HERE / f"results/{name}.json"
 
 
-def save(figure, path, name):
-    # A test compares it with the file that was drawn.
-    digest = hashlib.sha256(path_of(name).read_bytes()).hexdigest()
-    metadata = {"Date": None, "Description": f"{name}.json, SHA-256 {digest}"}
+def save(figure, path, *names):
+    # A test compares it with the files that were drawn.
+    digests = [
+        f"{name}.json, SHA-256 "
+        + hashlib.sha256(path_of(name).read_bytes()).hexdigest()
+        for name in names
+    ]
+    metadata = {"Date": None, "Description": "; ".join(digests)}
     figure.savefig(path, metadata=metadata)
     plt.close(figure)
 

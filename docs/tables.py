@@ -74,6 +74,7 @@ def make_tables():
     yield "benchmarks/README.md", "Formats of a tagger", formats()
     yield page, "Named entity recognition", named_entities()
     yield TAGGING, "Which layer to use", single_layers()
+    yield TAGGING, "Weights of the layers", layer_weights()
     yield TAGGING, "F1 by entity type", entity_types()
     yield TAGGING, "Word senses", word_senses()
     yield TAGGING, "More text for the biLM", more_text()
@@ -279,6 +280,20 @@ def single_layers():
         ]
         for probe in ("layer-0", "layer-1", "layer-2", "average")
     ]
+
+
+def layer_weights():
+    """Means of the learned weights of layers 0, 1, 2, at each place."""
+    rows = []
+    for results, training, place in (
+        ("tagging_pos", "elmo-100", "input"),
+        ("tagging_names", "elmo-both", "input"),
+        ("tagging_names", "elmo-both", "output"),
+    ):
+        runs = read(results)["trainings"][training]
+        every = (run["mix_weights"][place]["weights"] for run in runs)
+        rows.append([f"{mean(layer):.2f}" for layer in zip(*every)])
+    return rows
 
 
 def word_senses():

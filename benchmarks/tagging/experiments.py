@@ -9,8 +9,7 @@ speech from DATA/train.conllu etc. Each training is a separate process, with its
 output in FOLDER/NAME/seed-N.txt. Finished trainings are skipped: after an
 interruption the same command resumes. At the end, or with --report, tables and
 pictures of the finished trainings are written to FOLDER: report.md, the scores
-of each seed in scores.json, sizes.png (figure 1 of the paper), layers.png
-(figure 2) and curves-*.png.
+of each seed in scores.json, and curves-*.png.
 """
 
 import argparse

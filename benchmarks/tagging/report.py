@@ -1,98 +1,15 @@
 """Tables and pictures of many trainings, from their results.
 
-`experiments.py` calls this. As a program, it draws pictures of several of its
-folders: the learned weights of ELMo's layers by task (figure 2 of the paper),
-and what a tagger gains when its biLM is trained on more text:
-
-    python benchmarks/tagging/report.py layers.png \\
-        --weights "names=FOLDER/elmo-both" "parts of speech=OTHER/elmo-100"
-    python benchmarks/tagging/report.py text-sizes.png --tokens 5 20 80 \\
-        --names A/scores.json B/scores.json C/scores.json \\
-        --parts-of-speech D/scores.json E/scores.json F/scores.json
-
-`--tokens` says on how many million tokens each biLM was trained. The scores are
-those of `experiments.py wnut17` and `ewt`, one file for each biLM. The scores
-without ELMo are those of the last file.
+`experiments.py` calls this.
 """
 
-import argparse
 import json
-import pathlib
 import statistics
 
 import numpy as np
 import pictures
 from evaluation import deviation
 from evaluation import mean_and_deviation
-
-# Panels of the second picture. By label: the training with ELMo, and the one
-# without.
-PANELS = {
-    "parts_of_speech": (
-        "parts of speech, UD English EWT",
-        {
-            "all sentences": ("elmo-100", "baseline-100"),
-            "10%": ("elmo-10", "baseline-10"),
-            "1%": ("elmo-1", "baseline-1"),
-        },
-    ),
-    "names": (
-        "named entities (F1), WNUT 2017",
-        {"entities": ("elmo-both", "baseline")},
-    ),
-}
-
-
-def main(argv=None):
-    parser = argparse.ArgumentParser(
-        description=__doc__,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
-    add = parser.add_argument
-    add("picture", help="PNG file to write")
-    add("--weights", nargs="+", default=[], metavar="NAME=FOLDER", help="name "
-        "of a task, and the folder with its seed-1, seed-2, ...")  # fmt: skip
-    add("--tokens", type=float, nargs="+", metavar="MILLIONS")
-    add("--names", nargs="+", metavar="FILE", help="scores.json of wnut17")
-    add("--parts-of-speech", nargs="+", metavar="FILE", help="those of ewt")
-    options = parser.parse_args(argv)
-    if options.tokens:
-        panels = {
-            title: panel(vars(options)[name], trainings)
-            for name, (title, trainings) in PANELS.items()
-        }
-        pictures.draw_text_sizes(options.picture, options.tokens, panels)
-    else:
-        tasks = (task.partition("=") for task in options.weights)
-        weights = {
-            name: layer_weights(read_seeds(pathlib.Path(folder)))
-            for name, _, folder in tasks
-        }
-        pictures.draw_layer_weights(options.picture, weights)
-
-
-def panel(files, trainings):
-    """Returns a panel of `pictures.draw_text_sizes`.
-
-    Args:
-        files: List of paths, one for each biLM.
-        trainings: A dictionary as in `PANELS`. Those that all files have are
-            drawn.
-    """
-    tests = []
-    for path in files:
-        scores = json.loads(pathlib.Path(path).read_text("utf-8"))["trainings"]
-        tests.append(
-            {
-                name: [run["test"]["score"] for run in runs]
-                for name, runs in scores.items()
-            }
-        )
-    return {
-        label: ([test[with_elmo] for test in tests], tests[-1][without])
-        for label, (with_elmo, without) in trainings.items()
-        if all(with_elmo in test for test in tests)
-    }
 
 
 def write_report(folder, chosen):
@@ -224,25 +141,17 @@ LEGEND = {
 
 
 def draw(folder, results, measure):
-    """Draws curves, sizes and layer weights, where available."""
-    groups, sizes, learned = {}, {}, {}
+    """Draws the curves of the trainings on each share of the sentences."""
+    groups = {}
     for name, runs in results.items():
         percent = 100 * runs[0]["options"]["fraction"]
         histories = [run["history"] for run in runs]
         kind = name.removesuffix(f"-{percent:g}")
         label = LEGEND.get(kind, kind)
         groups.setdefault(f"{percent:g}", {})[label] = histories
-        if kind in ("baseline", "elmo"):
-            sizes.setdefault(label, {})[percent] = _scores(runs, "test")
-        if runs[0]["mix_weights"] and runs[0]["options"]["mix"] == "learned":
-            learned[name] = layer_weights(runs)
     for percent, curves in groups.items():
         most = dict(list(curves.items())[:6])
         pictures.draw_curves(folder / f"curves-{percent}.png", most, measure)
-    if any(len(by_size) > 1 for by_size in sizes.values()):
-        pictures.draw_sizes(folder / "sizes.png", sizes, measure)
-    if learned:
-        pictures.draw_layer_weights(folder / "layers.png", learned)
 
 
 def _scores(runs, part):
@@ -281,7 +190,3 @@ def _reached(runs, baseline):
         return "never"
     text = f"{np.mean(reached):,.0f}"
     return f"{text} ({missed} never)" if missed else text
-
-
-if __name__ == "__main__":
-    main()

