@@ -64,7 +64,6 @@ def make_tables():
     page = "docs/benchmarks.md"
     yield page, "How everything was measured", taggers_on_wnut()
     yield page, "Part-of-speech tagging", parts_of_speech()
-    yield page, "`english_names`", names()
     yield ENGLISH_NAMES, "How much it finds", names()
     yield TAGGING, "Probabilities of entities", probabilities()
     yield "docs/redaction.md", "Which threshold?", thresholds()
@@ -90,7 +89,7 @@ def make_tables():
     yield page, "GPU", gpus()
     yield "docs/pretraining.md", "What an hour gives", an_hour()
     yield "benchmarks/README.md", "Pretraining", perplexities()
-    yield "docs/serving.md", "Speed", serving()
+    yield "benchmarks/README.md", "Serving", serving()
     yield "docs/onnx.md", "Accuracy", eight_bits()
 
 
