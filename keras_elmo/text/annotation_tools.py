@@ -1,9 +1,9 @@
 """Texts with spans, in the formats of the tools in which people label them.
 
-All three count Unicode code points from 0, and `\\r\\n` as two. Label Studio does
-so since October 2021: its editor shows each `\\n` and `\\r` as a `<br>`, which it
-counts as one, and corrects JavaScript's offsets (`charsToCodePoints`). doccano
-counts otherwise if a project counts grapheme clusters as one character.
+All three count Unicode code points from 0, and CR LF as two. Label Studio has
+done so since October 2021: its editor shows each CR and LF as a `<br>`, which
+it counts as one, and corrects JavaScript's offsets (`charsToCodePoints`).
+doccano counts otherwise if a project counts grapheme clusters as one character.
 """
 
 import json
@@ -55,7 +55,9 @@ def read_task(task):
     if "annotations" in task:
         done = [x for x in task["annotations"] if not x.get("was_cancelled")]
         done.sort(key=lambda x: x.get("created_at") or "")
-        values = [x.get("value", {}) for x in done[-1]["result"]] if done else []
+        values = (
+            [x.get("value", {}) for x in done[-1]["result"]] if done else []
+        )
         data, answer = task["data"], "accept" if done else "ignore"
     elif "annotation_id" in task:
         lists = (x for x in task.values() if isinstance(x, list))

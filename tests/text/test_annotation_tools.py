@@ -12,7 +12,10 @@ from keras_elmo.text.labelled_text import read_labelled
 pytest.importorskip("spacy", reason="It divides text into words.")
 
 TEXTS = [
-    ("\U0001f600 Ann Lee met \U0001f468\u200d\U0001f469 Bo.", [(2, 9), (18, 20)]),
+    (
+        "\U0001f600 Ann Lee met \U0001f468\u200d\U0001f469 Bo.",
+        [(2, 9), (18, 20)],
+    ),
     ("No one.", []),
     ("Caf\u00e9\r\n\r\n\U0001f600 Oslo\rYes\n", [(0, 4), (10, 14)]),
 ]
@@ -102,7 +105,9 @@ def test_what_is_suggested():
     first, second = prediction["result"]
     assert first["value"]["text"] == "Ann Lee" and first["score"] == 0.75
     assert first["id"] != second["id"]
-    (bare,) = json.loads(as_record("prodigy", "Bo", [(0, 2, "X", None)]))["spans"]
+    (bare,) = json.loads(as_record("prodigy", "Bo", [(0, 2, "X", None)]))[
+        "spans"
+    ]
     assert bare == {"start": 0, "end": 2, "label": "X"}
     assert as_record("doccano", *TEXTS[2]).isascii()
 
