@@ -9,8 +9,8 @@ Taggers are trained as by keras-elmo train-tagger, each without a part of the
 sentences, the fold that it then checks. The report lists the places where the
 tagger's labels are more probable than those of TRAIN, from the surest to the
 least sure. If the labels mark entities, each place is a whole entity: missing
-in TRAIN, unlikely, of another type, or with another edge. The probabilities are
-that the labels of these words are exactly these.
+in TRAIN, unlikely, of another type, or with another edge, in turn. The
+probabilities are that the labels of these words are exactly these.
 
 Equal sentences with different labels come last. They need no tagger.
 

@@ -72,8 +72,8 @@ def check_labels(
 
     If the labels mark entities, a place is a whole entity, or entities that
     overlap: `"missing"` among the given labels; `"unlikely"`, if the tagger
-    finds none; of another `"type"`; or with another `"edge"`. The probabilities
-    are exact, as those of `Tagger.predict_entities`.
+    finds none; of another `"type"`; or with another `"edge"`. These are taken
+    in turn. The probabilities are exact, as those of `Tagger.predict_entities`.
 
     For the same result in each run, first call
     `keras.utils.set_random_seed`. If you interrupt it, what the folds until
