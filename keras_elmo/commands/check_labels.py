@@ -8,11 +8,12 @@ and its label in each line, with an empty line after each sentence; CoNLL-U
 Taggers are trained as by keras-elmo train-tagger, each without a part of the
 sentences, the fold that it then checks. The report lists the places where the
 tagger's labels are more probable than those of TRAIN, from the surest to the
-least sure. If the labels mark entities, each place is a whole entity: missing
-in TRAIN, unlikely, of another type, or with another edge, in turn. The
-probabilities are that the labels of these words are exactly these.
+least sure. If the labels mark entities, each place is a whole entity, of these
+kinds in turn: "missing" in TRAIN, "unlikely", another "type", another "edge".
+The probabilities are that the labels of these words are exactly these.
 
-Equal sentences with different labels come last. They need no tagger.
+Equal sentences with different labels come last. They need no tagger. In JSON,
+their kind is "repeated", and they have a list of "places".
 
 REPORT is text to read, or JSON Lines if its name ends in .jsonl or with
 --output-format jsonl: an object for each place, with its "kind" and "line" (in
