@@ -30,6 +30,7 @@ from keras_elmo.pretraining.bidirectional_language_model import (
 from keras_elmo.serving.export_saved_model import (
     export_saved_model as export_saved_model,
 )
+from keras_elmo.tagging.label_checks import check_labels as check_labels
 from keras_elmo.tagging.tagger import Tagger as Tagger
 from keras_elmo.text.byte_indexer import batch_to_ids as batch_to_ids
 

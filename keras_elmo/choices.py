@@ -9,6 +9,8 @@ LABELLED = "conll"
 """Format of a labelled file, as an input corpus of `keras-elmo tag`"""
 STANDARD_STREAM = "-"
 """Standard input or output, as a path"""
+ANNOTATION_TOOLS = ("doccano", "label-studio", "prodigy")
+"""Tools in which people label text, as formats of `keras-elmo tag`"""
 VECTOR_DTYPES = ("float32", "float16")
 """Dtypes of a file of embeddings"""
 COMPUTE_DTYPES = ("float32", "mixed_bfloat16")

@@ -4,11 +4,13 @@ import pathlib
 import re
 import shutil
 import subprocess
+from unittest import mock
 
 import numpy as np
 import pytest
 import tensorflow as tf
 from conftest import ON_TENSORFLOW
+from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
 
@@ -181,6 +183,33 @@ def test_datasets(run_page):
     assert printed == "(3, 512)\n"
     found = names["dataset"].with_format("numpy")[1]["vectors"]
     np.testing.assert_allclose(found, embed("Another ."), atol=1e-5)
+
+
+@pytest.mark.exhaustive
+@pytest.mark.filterwarnings("ignore:The best val_f1 is")
+def test_labelling(run_page, tmp_path, monkeypatch):
+    for name, value in {"folds": 2, "epochs": 2}.items():
+        monkeypatch.setitem(keras_elmo.check_labels.__kwdefaults__, name, value)
+    blocks = (ROOT / "examples/ner_data/train.conll").read_text("utf-8")
+    blocks = [x for x in blocks.split("\n\n") if x.count("\n") < 9][:60]
+    (tmp_path / "train.conll").write_text("\n\n".join(blocks), "utf-8")
+    tagger = keras_elmo.Tagger.load("english_names")
+    tagger.save(tmp_path / "ner.keras")
+    lines = ["Ann Lee met Bo Xu in Ohio .", "", "It is ."]
+    (tmp_path / "unlabelled.txt").write_text("\n".join(lines))
+    names, printed = run_page("docs/label.md")
+    assert printed.splitlines()[-3:] == [lines[0], lines[2], ""]
+    assert names["x"].suggested_probability > names["x"].probability
+    (code,) = read_blocks("docs/label.md", "sh")[1:]
+    suggest, train = code.splitlines()
+    (tmp_path / "texts.txt").write_text("Ann Lee met Bo.\nIt is.\n")
+    assert main(suggest.split()[1:]) == 0
+    (tmp_path / "suggested.jsonl").rename("exported.jsonl")
+    trains = mock.Mock(return_value=tagger)
+    monkeypatch.setattr(keras_elmo.Tagger, "train", trains)
+    assert main(train.split("  #")[0].split()[1:]) == 0
+    tags = trains.call_args[0][1]
+    assert tags[0][:2] == ["B-PER", "I-PER"] and tags[1] == ["O"] * 3
 
 
 TEXT = "Dear Maria Lopez,\n\n  I met Peter Lind in Ohio. \U0001f44d  Bye!\nx"

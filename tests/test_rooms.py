@@ -78,7 +78,7 @@ def test_rooms_import_exactly_these_from_below():
 
 def test_inference_does_not_import_training():
     """The training of a tagger; the table above is about `pretraining`."""
-    parts = "training", "training_data", "calibration"
+    parts = "training", "training_data", "calibration", "label_checks"
     training = {f"tagging.{part}" for part in parts}
     for room in set(KNOWS) - {"commands"}:
         for path in (PACKAGE / room).rglob("*.py"):

@@ -364,7 +364,8 @@ def load_on_minilm(job):
 
     def tag(sentences):
         pairs = [(words, [labels[0]] * len(words)) for words in sentences]
-        batches = training.TaggedBatches(pairs, labels, elmo, BATCH, 0)
+        vectors = training.word_features([pairs], elmo, None, 0)
+        batches = training.TaggedBatches(pairs, labels, vectors, BATCH)
         # They are sorted by length, and so are their tags.
         order = np.argsort([*map(len, sentences)], kind="stable")
         rows = dict(zip(order, batches.predict(decode)))

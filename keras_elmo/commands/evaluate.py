@@ -2,7 +2,7 @@
 
 FILE is a labelled file of any kind that keras-elmo train-tagger reads: a word
 and its label in each line, with an empty line after each sentence; CoNLL-U
-(.conllu); or annotated text (.jsonl).
+(.conllu); or annotated text (.jsonl, or .json of Label Studio).
 
 The command prints the share of the words whose label is right. If the tagger
 marks entities, it also prints the precision, recall and F1 of each type: an

@@ -37,8 +37,40 @@ def add_arguments(add):
         "--language",
         metavar="CODE",
         default="en",
-        help="the language of .jsonl files, such as de: spaCy divides their "
-        "text into words by its rules. Default: %(default)s",
+        help="the language of .jsonl and .json, such as de: spaCy divides "
+        "their text into words by its rules. Default: %(default)s",
+    )
+
+
+def add_training_arguments(add):
+    """Adds the arguments for the training of taggers on a labelled file."""
+    add(
+        "--elmo",
+        metavar="MODEL",
+        default="english_mini",
+        help="an ELMo model, as for keras-elmo embed. Default: %(default)s, "
+        "which is in the package",
+    )
+    add(
+        "--word-vectors",
+        metavar="FILE",
+        help="vectors of words, which the tagger reads beside ELMo's: a "
+        "text or binary file of GloVe, word2vec or fastText, plain or .gz",
+    )
+    add(
+        "--seed",
+        type=int,
+        default=1,
+        help="seed of all random numbers. With the same seed, the tagger "
+        "predicts the same labels on the same machine. Default: %(default)s",
+    )
+    add(
+        "--max-labels",
+        type=positive_integer,
+        metavar="N",
+        default=300,
+        help="the most different labels. The memory grows with the square of "
+        "their number. Default: %(default)s",
     )
 
 
@@ -64,7 +96,7 @@ def read(path, arguments):
         line = text.line_of(label)
         is_first = line == text.sentences[0].lines[0] and counts[label] == 1
         advice = ". Is this line a header?" if is_first else ""
-        where = f"'{path}', line {line}"
+        where = f"'{path}', {text.unit} {line}"
         raise ValueError(f"{where}: {error}{advice}") from error
 
 
@@ -101,8 +133,8 @@ def check_known(text, scheme, known, known_scheme):
     if known_scheme and not scheme and (others := {*counts} - {"O"}):
         label = min(others)
         raise ValueError(
-            f"'{text.path}', line {text.line_of(label)}: expected labels of "
-            f"entities, as the tagger has. {_PREFIXES}. Received: {label!r}"
+            f"'{text.path}', {text.unit} {text.line_of(label)}: expected labels"
+            f" of entities, as the tagger has. {_PREFIXES}. Received: {label!r}"
         )
     known = {*map(kind, known)}
     unknown = {}
@@ -112,7 +144,9 @@ def check_known(text, scheme, known, known_scheme):
     if known and unknown:
         said = (
             f"'{text.path}' has labels that the tagger cannot predict: "
-            + _shown(f"{x!r} (line {line:,})" for x, line in unknown.items())
+            + _shown(
+                f"{x!r} ({text.unit} {line:,})" for x, line in unknown.items()
+            )
         )
         if not {*map(kind, counts)} & known - {"O"}:
             raise ValueError(f"{said}. It knows only {_shown(sorted(known))}")
@@ -126,11 +160,11 @@ def describe(text, scheme):
     common = [f"{x} {number:,}" for x, number in counts.most_common()]
     words = map("/".join, zip(text.words[0], text.tags[0]))
     lines = [
-        f"{text.path}: {_many(len(text.sentences), 'sentence')}, "
-        f"{_many(counts.total(), 'word')}, "
-        f"longest sentence {_many(max(map(len, text.words)), 'word')}",
+        f"{text.path}: {many(len(text.sentences), 'sentence')}, "
+        f"{many(counts.total(), 'word')}, "
+        f"longest sentence {many(max(map(len, text.words)), 'word')}",
         ", ".join(text.reading),
-        f"{_many(len(counts), 'label')}, {marks}: {_shown(common)}",
+        f"{many(len(counts), 'label')}, {marks}: {_shown(common)}",
         f"first sentence: {_shown(words, ' ')}",
     ]
     if not scheme and {*counts} & {"O", "0"}:
@@ -160,7 +194,8 @@ def describe_scores(path, scores):
     return "\n".join(lines)
 
 
-def _many(number, what):
+def many(number, what):
+    """Returns a number and what is counted, in the plural if need be."""
     return f"{number:,} {what}{'s' if number != 1 else ''}"
 
 

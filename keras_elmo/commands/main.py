@@ -25,6 +25,7 @@ _COMMANDS = (
     "embed",
     "tag",
     "train-tagger",
+    "check-labels",
     "evaluate",
     "pretrain",
     "perplexity",

@@ -24,6 +24,12 @@ joined by spaces. With --raw, the texts include the white space between
 sentences and the ends of lines, and a line without words has an object, too. So
 all texts, joined, are INPUT (but for a byte order mark).
 
+With --raw and --output-format doccano, label-studio or prodigy, OUTPUT is a
+file to import into this tool, with each line of INPUT as a text and its
+entities as suggestions. In Label Studio, the project needs the template for
+named entities. Lines without words are left out. keras-elmo train-tagger reads
+what the tool exports.
+
 Of a labelled file, OUTPUT has all columns, separated by spaces, unless it is
 .jsonl: the label of the file is the last but one, and the tag is the last, as
 conlleval reads them. If there is a space in a word or a label, tabs separate
@@ -35,6 +41,7 @@ examples:
   keras-elmo tag english_pos corpus.txt tagged.conll
   keras-elmo tag english_names letter.txt names.jsonl --raw
   keras-elmo tag english_names letter.txt names.jsonl --raw --threshold 0.1
+  keras-elmo tag ner.keras texts.txt doccano.jsonl --raw --output-format doccano
   keras-elmo tag ner.keras test.conll - | conlleval
   zcat text.gz | keras-elmo tag ner.keras - - | grep B-PER
 """
@@ -48,6 +55,7 @@ import re
 import sys
 import warnings
 
+from keras_elmo.choices import ANNOTATION_TOOLS
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LABELLED
 from keras_elmo.choices import STANDARD_STREAM
@@ -57,6 +65,7 @@ from keras_elmo.commands.arguments import open_input
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.labelled_files import add_column_arguments
 from keras_elmo.commands.progress import ProgressDisplay
+from keras_elmo.commands.suggestions import write_suggestions
 
 SUMMARY = "tag a corpus with a trained tagger"
 
@@ -83,9 +92,10 @@ def add_arguments(parser):
     add_column_arguments(add)
     add(
         "--output-format",
-        choices=(LABELLED, "jsonl"),
-        help="conll, a word and its tag in each line, or jsonl, a JSON object "
-        "for each sentence. Default: as the name of OUTPUT says; else conll",
+        choices=(LABELLED, "jsonl", *ANNOTATION_TOOLS),
+        help="conll, a word and its tag in each line; jsonl, a JSON object for "
+        "each sentence; or, with --raw, a file to import into an annotation "
+        "tool, as above. Default: as the name of OUTPUT says; else conll",
     )
 
 
@@ -102,7 +112,13 @@ def run(arguments):
     """Runs `keras-elmo tag`."""
     from keras_elmo.files.atomic import write_atomically
 
-    to = arguments.output
+    to, columns = arguments.output, arguments.column or arguments.word_column
+    is_raw = arguments.format == "raw" and not columns
+    if arguments.output_format in ANNOTATION_TOOLS and not is_raw:
+        raise ValueError(
+            f"--output-format {arguments.output_format} needs --raw and has no "
+            "--column, because it marks entities in text as people write it."
+        )
     if arguments.output_format is None:
         if _OTHER_OUTPUT.search(to):
             raise ValueError(
@@ -128,6 +144,8 @@ def _tag(arguments, to, progress):
     threshold = arguments.threshold
     if threshold is not None:  # Also if INPUT is empty.
         tagger.predict_entities([], threshold=threshold)
+    if arguments.output_format in ANNOTATION_TOOLS:
+        return write_suggestions(arguments, tagger, to, progress)
     sentences, gap = _read(arguments, tagger.tag_names, progress)
     is_json = arguments.output_format == "jsonl"
     done = tokens = 0

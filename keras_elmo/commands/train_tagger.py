@@ -7,7 +7,8 @@ an empty line after each sentence; or it is CoNLL-U (.conllu). Lines before a
 sentence that begin with # are comments if they look like no word. TRAIN may
 also be annotated text (.jsonl), as doccano and Prodigy write it: an object in
 each line, with "text" and "label", "labels", "entities" or "spans", which are
-[START, END, TYPE] in characters or objects. It is in UTF-8, plain or .gz.
+[START, END, TYPE] in characters or objects; or what Label Studio exports as
+JSON or JSON-MIN (.json). It is in UTF-8, plain or .gz.
 
 Labels may be of any kind. If they mark entities in the scheme BIO, BIOES or
 BIOUL, only labels of that scheme can be predicted; IOB1, as in CoNLL-2003, is
@@ -45,7 +46,6 @@ In Python, keras_elmo.Tagger.train does the same, and has more settings, such as
 import os
 
 from keras_elmo.commands import labelled_files
-from keras_elmo.commands.arguments import positive_integer
 
 SUMMARY = "train a tagger on labelled sentences"
 
@@ -63,33 +63,7 @@ def add_arguments(parser):
     )
     add("--test", metavar="FILE", help="labelled sentences to score at the end")
     labelled_files.add_arguments(add)
-    add(
-        "--elmo",
-        metavar="MODEL",
-        default="english_mini",
-        help="an ELMo model, as for keras-elmo embed. Default: %(default)s, "
-        "which is in the package",
-    )
-    add(
-        "--word-vectors",
-        metavar="FILE",
-        help="vectors of words, which the tagger reads beside ELMo's, as above",
-    )
-    add(
-        "--seed",
-        type=int,
-        default=1,
-        help="seed of all random numbers. With the same seed, the tagger "
-        "predicts the same labels on the same machine. Default: %(default)s",
-    )
-    add(
-        "--max-labels",
-        type=positive_integer,
-        metavar="N",
-        default=300,
-        help="the most different labels. The memory grows with the square of "
-        "their number. Default: %(default)s",
-    )
+    labelled_files.add_training_arguments(add)
     add("--overwrite", action="store_true", help="replace OUTPUT if it exists")
     add("--quiet", action="store_true", help="show no progress or scores")
 

@@ -219,12 +219,49 @@ def continuations(scores, continues):
         tag (column) after each tag of the token before (row), 0 unless it
         continues its entity: `(batch, time, num_tags, num_tags)`.
     """
-    first, _ = find_ends(unpack_scores(scores)[1])  # No tag is before it.
+    pairs, shares = _transitions(scores)
+    return ops.sum(pairs, axis=2), _within_entities(scores, shares, continues)
+
+
+def _transitions(scores):
+    """The pairs of `run_both_ways`, and P(tag | tag before), of their shape."""
     _, pairs = run_both_ways(scores)
     before = ops.sum(pairs, axis=3, keepdims=True)
+    return pairs, pairs / ops.where(before > 0, before, 1)
+
+
+def _within_entities(scores, shares, continues):
+    """Sets `shares` to 0 where no entity goes on."""
+    first, _ = find_ends(unpack_scores(scores)[1])  # No tag is before it.
     within = ops.convert_to_tensor(continues) & ~first[..., None, None]
-    goes_on = pairs / ops.where(before > 0, before, 1)
-    return ops.sum(pairs, axis=2), ops.where(within, goes_on, 0)
+    return ops.where(within, shares, 0)
+
+
+def tag_probabilities(scores, tags, continues):
+    """Probabilities of given tags, one after the other.
+
+    The probability that tokens `i` to `n` have exactly these tags, and that no
+    entity goes on after them, is
+
+        p(y_i) prod_k p(y_k | y_(k-1)) * (1 - p(y_(n+1) continues it | y_n))
+
+    Args:
+        scores: Packed scores.
+        tags: Integer tensor `(batch, time)`; values at padding are ignored.
+        continues: As in `EntityTags`.
+
+    Returns:
+        For each token `k`, `p(y_k)`; `p(y_k | y_(k-1))`; and that the entity of
+        the token before it goes on: three tensors `(batch, time)`.
+    """
+    tags = ops.where(unpack_scores(scores)[1], tags, 0)
+    pairs, shares = _transitions(scores)
+    given = tag_pairs(scores, tags)
+    goes_on = _within_entities(scores, shares, continues)
+    longer = ops.sum(given, axis=3, keepdims=True) * goes_on
+    marginals = ops.sum(pairs, axis=2)
+    own = ops.take_along_axis(marginals, tags[..., None], axis=2)[..., 0]
+    return own, ops.sum(given * shares, (2, 3)), ops.sum(longer, (2, 3))
 
 
 def entity_probabilities(scores, tags, entity_tags):
@@ -246,13 +283,11 @@ def entity_probabilities(scores, tags, entity_tags):
     """
     _, mask = unpack_scores(scores)
     tags = ops.where(mask, tags, 0)
-    marginals, goes_on = continuations(scores, entity_tags.continues)
-    given = tag_pairs(scores, tags)
+    own, share, longer = tag_probabilities(scores, tags, entity_tags.continues)
     continues = ops.convert_to_tensor(entity_tags.continues, scores.dtype)
+    given = tag_pairs(scores, tags)
     inside = ops.sum(given * continues, axis=(2, 3)) > 0.5
     inside = inside & ~find_ends(mask)[0]
-    share = ops.sum(given * goes_on, axis=(2, 3))
-    longer = ops.sum(ops.sum(given, axis=3, keepdims=True) * goes_on, (2, 3))
     share = ops.where(inside, share, ops.maximum(1 - longer, 0))
     # The probability of what is left of the entity, and its tokens.
     none = ops.convert_to_tensor([[1, 0]], scores.dtype)
@@ -274,7 +309,6 @@ def entity_probabilities(scores, tags, entity_tags):
         reverse=True,
     )
     after = ops.swapaxes(after, 0, 1)  # (batch, time, 2)
-    own = ops.take_along_axis(marginals, tags[..., None], axis=2)[..., 0]
     begins = ops.take(ops.convert_to_tensor(entity_tags.begins), tags) & mask
     lengths = ops.cast(after[..., 1], "int32") + 1
     found = ops.where(begins, own * after[..., 0], 0)

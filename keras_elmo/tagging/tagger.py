@@ -242,6 +242,7 @@ class Tagger:
             Recognition](https://aclanthology.org/N16-1030)
         """
         # Inference does not need it.
+        from keras_elmo.tagging.training import find_word_vectors
         from keras_elmo.tagging.training import train_head
 
         check_integer("units", units, 1)
@@ -249,13 +250,7 @@ class Tagger:
         check_integer("epochs", epochs, 1)
         verbose = 2 if verbose == 1 and not shows_bars() else verbose
         layer = with_separate_layers(ElmoLayer.from_preset(elmo))
-        if isinstance(word_vectors, (str, os.PathLike)):
-            word_vectors = WordVectors.from_file(
-                word_vectors,
-                max_characters_per_token=layer.token_encoder.token_shape[0],
-                verbose=int(verbose == 1),
-                name="word_vectors",
-            )
+        word_vectors = find_word_vectors(word_vectors, layer, verbose)
         head, _ = train_head(
             (sentences, tags),
             validation_data,

@@ -2,6 +2,7 @@
 
 import collections
 import itertools
+import os
 import warnings
 
 import keras
@@ -14,6 +15,7 @@ from keras_elmo.crf.crf import CRF
 from keras_elmo.crf.crf_decoder import CRFDecoder
 from keras_elmo.crf.loss_and_accuracy import CRFLoss
 from keras_elmo.embedding.elmo_embedder import ElmoEmbedder
+from keras_elmo.layers.word_vectors import WordVectors
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
 from keras_elmo.stop_request import StopRequest
@@ -58,24 +60,70 @@ def train_head(
         A Keras model, from the vectors of words and their mask to tags; and the
         temperature by which `calibrate` has divided its scores.
     """
-    *pairs, labels, scheme = training_data(train, dev, batch_size, max_labels)
-    table = {}
-    if word_vectors is not None:
-        check_same_ids(elmo, word_vectors)
-        table = look_up(word_vectors, pairs)
-        check_coverage(table, pairs[0], verbose)
+    *parts, labels, scheme = training_data(train, dev, batch_size, max_labels)
+    vectors = word_features(parts, elmo, word_vectors, verbose)
     train, dev = (
-        TaggedBatches(part, labels, elmo, batch_size, verbose, table)
-        for part in pairs
+        TaggedBatches(part, labels, vectors, batch_size) for part in parts
     )
     head = build_head(train.width, labels, scheme, units, dropout)
+    best = fit_head(
+        head,
+        train,
+        dev,
+        labels,
+        scheme,
+        learning_rate=learning_rate,
+        epochs=epochs,
+        verbose=verbose,
+    )
+    if best.is_interrupted:
+        warnings.warn(
+            "The training was interrupted. The tagger is the best so far, of "
+            f"epoch {best.best_epoch + 1}.",
+            stacklevel=3,
+        )
+    temperature = calibrate(head, dev, labels, scheme)
+    if verbose:
+        print(f"The scores are divided by {temperature:.2f}, to calibrate them")
+    return _with_entities(head, labels, scheme), temperature
+
+
+def fit_head(
+    head,
+    train,
+    dev,
+    labels,
+    scheme,
+    *,
+    learning_rate,
+    epochs,
+    verbose,
+    on_epoch=None,
+):
+    """Trains a head, and sets the weights of its best epoch.
+
+    Args:
+        head: What `build_head` returns.
+        train: The `TaggedBatches` to train on.
+        dev: Those to validate on.
+        labels: List of strings, the labels in order.
+        scheme: Their scheme, or `None`.
+        learning_rate: As for `Tagger.train`, like `epochs` and `verbose`.
+        on_epoch: Function that is called after each epoch, with its number from
+            0 and its scores; or `None`.
+
+    Returns:
+        What `fit` returns.
+    """
     sizes = [(16, _TIME)] * 2
     decode = Compiled(lambda *x: linear_chain.best_tags(head(x)), head, sizes)
     measure = "f1" if scheme else "accuracy"
 
-    def validate(_, logs):
+    def validate(epoch, logs):
         found = [[labels[i] for i in ids] for ids in dev.predict(decode)]
         logs[f"val_{measure}"] = score_tags(dev.tags, found, scheme)[measure]
+        if on_epoch:
+            on_epoch(epoch, logs)
 
     head.compile(
         keras.optimizers.Adam(learning_rate, global_clipnorm=5.0), CRFLoss()
@@ -88,7 +136,7 @@ def train_head(
             "The label of all words to validate on is O, so that they cannot "
             "show how good the tagger is. The epoch with the lowest training "
             "loss is kept. Add sentences with other labels.",
-            stacklevel=3,
+            stacklevel=4,
         )
     best = fit(head, train, validate, score, epochs, verbose)
     if verbose:
@@ -103,12 +151,9 @@ def train_head(
             "tagger has that gives the same label to each word, so this one "
             "may be of no use. Are the columns, the labels and the language of "
             "ELMo right? Otherwise, more labelled sentences are needed.",
-            stacklevel=3,
+            stacklevel=4,
         )
-    temperature = calibrate(head, dev, labels, scheme)
-    if verbose:
-        print(f"The scores are divided by {temperature:.2f}, to calibrate them")
-    return _with_entities(head, labels, scheme), temperature
+    return best
 
 
 def _with_entities(head, labels, scheme):
@@ -123,25 +168,57 @@ def _with_entities(head, labels, scheme):
     return keras.Model(head.inputs, outputs)
 
 
+def word_features(parts, elmo, word_vectors, verbose):
+    """Computes what a head is given for each word, once for all trainings.
+
+    These are ELMo's layers side by side, and perhaps a word vector after them.
+
+    Args:
+        parts: List of lists of pairs: the words of a sentence, and their tags.
+            The first list is the one to train on.
+        elmo: The `ElmoLayer`.
+        word_vectors: A `WordVectors`, or `None`.
+        verbose: As for `keras.utils.Progbar`.
+
+    Returns:
+        A dictionary from the words of each sentence, a tuple, to a float16
+        array `(words, width)`.
+    """
+    table = {}
+    if word_vectors is not None:
+        check_same_ids(elmo, word_vectors)
+        table = look_up(word_vectors, parts)
+        check_coverage(table, parts[0], verbose)
+    pairs = itertools.chain.from_iterable(parts)
+    sentences = dict.fromkeys(tuple(words) for words, _ in pairs)
+    sentences = sorted(sentences, key=len)
+    bar = keras.utils.Progbar(
+        len(sentences), verbose=verbose, unit_name="sentence"
+    )
+    embedder = ElmoEmbedder(elmo, layers="all")
+    features = {}
+    for words, layers in zip(sentences, embedder.embed_sentences(sentences)):
+        columns = [*layers.astype("float16")]
+        if table:
+            columns.append([table[word] for word in words])
+        features[words] = np.concatenate(columns, axis=1)
+        bar.add(1)
+    return features
+
+
 class TaggedBatches(keras.utils.PyDataset):
     """Batches of `((vectors, mask), tags)`, of sentences of similar length.
 
     Their shapes are `(batch, time, width)`, `(batch, time)`, `(batch, time)`.
-    The vectors are ELMo's layers side by side, and perhaps a word vector after
-    them. They are computed once, and stored in float16.
 
     Args:
         pairs: List of pairs: the words of a sentence, and their tags.
         labels: List of strings: a tag becomes its index in it.
-        elmo: The `ElmoLayer`.
+        vectors: What `word_features` returns.
         batch_size: Integer, sentences per batch.
-        verbose: As for `keras.utils.Progbar`.
-        word_vectors: Dictionary from each word to its vector; or empty.
     """
 
-    def __init__(
-        self, pairs, labels, elmo, batch_size, verbose, word_vectors=()
-    ):
+    def __init__(self, pairs, labels, vectors, batch_size):
         super().__init__()
         pairs = sorted(pairs, key=lambda pair: len(pair[1]))
         self.tags = [tags for _, tags in pairs]
@@ -149,19 +226,7 @@ class TaggedBatches(keras.utils.PyDataset):
         ids = {label: i for i, label in enumerate(labels)}
         # Validation may have tags that training has not.
         self._ids = [[ids.get(tag, 0) for tag in row] for row in self.tags]
-        self._vectors = []
-        bar = keras.utils.Progbar(
-            len(pairs), verbose=verbose, unit_name="sentence"
-        )
-        embedder = ElmoEmbedder(elmo, layers="all")
-        sentences = [words for words, _ in pairs]
-        embedded = embedder.embed_sentences(sentences)
-        for words, layers in zip(sentences, embedded):
-            parts = [*layers.astype("float16")]
-            if word_vectors:
-                parts.append([word_vectors[word] for word in words])
-            self._vectors.append(np.concatenate(parts, axis=1))
-            bar.add(1)
+        self._vectors = [vectors[tuple(words)] for words, _ in pairs]
         self.width = self._vectors[0].shape[1]
 
     def __len__(self):
@@ -183,13 +248,35 @@ class TaggedBatches(keras.utils.PyDataset):
         ids[mask] = np.concatenate(self._ids[rows])
         return (vectors, mask), ids
 
+    def in_order(self):
+        """Yields the batches in the order of `tags`."""
+        return map(self._batch, range(len(self)))
+
     def predict(self, decode):
         """Returns the ids that a function returns for each of `tags`."""
         rows = []
-        for i in range(len(self)):
-            ids = call_with_arrays(decode, *self._batch(i)[0])
+        for inputs, _ in self.in_order():
+            ids = call_with_arrays(decode, *inputs)
             rows += [*ids][: self._batch_size]
         return [row[: len(tags)] for row, tags in zip(rows, self.tags)]
+
+
+def find_word_vectors(word_vectors, elmo, verbose):
+    """Returns a `WordVectors`, of a file if it is a path, or `None`.
+
+    Args:
+        word_vectors: As for `Tagger.train`.
+        elmo: The `ElmoLayer`.
+        verbose: As for `keras.utils.Progbar`.
+    """
+    if not isinstance(word_vectors, (str, os.PathLike)):
+        return word_vectors
+    return WordVectors.from_file(
+        word_vectors,
+        max_characters_per_token=elmo.token_encoder.token_shape[0],
+        verbose=int(verbose == 1),
+        name="word_vectors",
+    )
 
 
 def check_same_ids(elmo, word_vectors):
@@ -242,7 +329,7 @@ def check_coverage(table, pairs, verbose):
         warnings.warn(
             f"{message}. Are they of the same language and tokenization? Words "
             "without one get zeros.",
-            stacklevel=4,
+            stacklevel=5,
         )
     elif verbose:
         print(message)
@@ -275,7 +362,8 @@ def fit(head, batches, validate, score, epochs, verbose):
     """Trains a compiled head, and sets the weights of its best epoch.
 
     Returns:
-        A callback with `best`, the score of that epoch, and `best_epoch`.
+        A callback with `best`, the score of that epoch; `best_epoch`; and
+        `is_interrupted`.
     """
     patience = max(_PATIENCE, -(-_PATIENT_UPDATES // len(batches)))
     shared = {"monitor": score, "mode": "min" if score == "loss" else "max"}
@@ -291,10 +379,5 @@ def fit(head, batches, validate, score, epochs, verbose):
             callbacks=[scores, best, slower],
             verbose=verbose,
         )
-    if stop.is_made:
-        warnings.warn(
-            "The training was interrupted. The tagger is the best so far, of "
-            f"epoch {best.best_epoch + 1}.",
-            stacklevel=4,
-        )
+    best.is_interrupted = stop.is_made
     return best

@@ -32,12 +32,7 @@ def training_data(train, dev, batch_size, max_labels):
     Raises:
         ValueError: If no tagger can be trained on them.
     """
-    sentences, tags = train[0], list(map(list, train[1]))
-    scheme = check_scheme(map(str, itertools.chain.from_iterable(tags)))
-    pairs = tagged_pairs(sentences, tags, scheme)
-    known = {label for _, row in pairs for label in row}
-    known |= {"O"} if scheme else set()  # Else, BIOES cannot tag each length.
-    labels = sorted(known, key=lambda label: (label != "O", label))
+    pairs, labels, scheme = labelled_pairs(*train, batch_size, max_labels)
     if dev is None:
         pairs, held = hold_out(pairs)
     elif isinstance(dev, (tuple, list)) and len(dev) == 2:
@@ -47,14 +42,50 @@ def training_data(train, dev, batch_size, max_labels):
             "`validation_data` must be a tuple of two: sentences, and their "
             f"tags. Received: {type(dev).__name__}"
         )
-    if len(labels) < 2:
-        raise ValueError(f"Expected two labels or more. Received: {labels}")
     if not pairs or not held:
         raise ValueError(
             "A tagger needs sentences to train on, and others to validate on. "
             f"Received, without empty ones: {len(pairs)} and {len(held)}. If "
             "they are from a file, is there an empty line after each sentence?"
         )
+    warn_of_repeated(
+        *([words for words, _ in part] for part in (held, pairs)),
+        "sentences to validate on",
+        "those to train on",
+        share=0.1 if dev is None else 0.0,
+    )
+    unknown = sorted({x for _, row in held for x in row}.difference(labels))
+    if unknown:
+        warnings.warn(
+            "The sentences to validate on have labels that no sentence to "
+            f"train on has, so that they cannot be predicted: {unknown[:20]}",
+            stacklevel=4,
+        )
+    return pairs, held, labels, scheme
+
+
+def labelled_pairs(sentences, tags, batch_size, max_labels):
+    """Returns labelled sentences, checked.
+
+    Args:
+        sentences: As for `Tagger.train`, like all that follow.
+
+    Returns:
+        A tuple: a list of pairs, the words of a sentence and their tags,
+        without empty ones; the list of the labels, `"O"` first; and their
+        scheme.
+
+    Raises:
+        ValueError: If no tagger can be trained on them.
+    """
+    tags = list(map(list, tags))
+    scheme = check_scheme(map(str, itertools.chain.from_iterable(tags)))
+    pairs = tagged_pairs(sentences, tags, scheme)
+    known = {label for _, row in pairs for label in row}
+    known |= {"O"} if scheme else set()  # Else, BIOES cannot tag each length.
+    labels = sorted(known, key=lambda label: (label != "O", label))
+    if len(labels) < 2:
+        raise ValueError(f"Expected two labels or more. Received: {labels}")
     if len(labels) > max_labels:
         longest = max(len(row) for _, row in pairs)
         size = _BYTES_PER_PAIR * batch_size * longest * len(labels) ** 2
@@ -65,19 +96,7 @@ def training_data(train, dev, batch_size, max_labels):
             f"choose another column. Received: {len(labels):,} labels, such as "
             f"{labels[:5]}"
         )
-    warn_of_repeated(
-        *([words for words, _ in part] for part in (held, pairs)),
-        "sentences to validate on",
-        "those to train on",
-        share=0.1 if dev is None else 0.0,
-    )
-    if unknown := sorted({x for _, row in held for x in row} - known):
-        warnings.warn(
-            "The sentences to validate on have labels that no sentence to "
-            f"train on has, so that they cannot be predicted: {unknown[:20]}",
-            stacklevel=4,
-        )
-    return pairs, held, labels, scheme
+    return pairs, labels, scheme
 
 
 def hold_out(pairs):

@@ -12,6 +12,7 @@ import warnings
 from typing import NamedTuple
 
 from keras_elmo.checks import argument_name
+from keras_elmo.text.annotation_tools import read_task
 from keras_elmo.text.raw_text import raw_sentences
 from keras_elmo.text.sentences import Sentence
 
@@ -57,7 +58,7 @@ class _Cut(NamedTuple):
 
 
 def read_annotated(file, language="en"):
-    """Reads JSON Lines, as doccano and Prodigy write them.
+    """Reads JSON Lines, as doccano and Prodigy write them, or a JSON array.
 
     Each line has an object with a `text` and its spans: in `label`, `labels`,
     `entities` or `spans`, as lists `[start, end, type]`, in characters from 0,
@@ -66,30 +67,33 @@ def read_annotated(file, language="en"):
     has `words` and `tags`, as `keras-elmo tag` writes them, or `tokens` and
     `ner_tags`, as Hugging Face's datasets have them, these are taken.
 
+    The objects may also be in a JSON array, and be tasks of Label Studio, as
+    for `read_task`. The number of such an object is its `id`.
+
     Args:
         file: A `TextFile`.
         language: As for `tokenize`.
 
     Returns:
-        A list of `Sentence`s, with labels in BIO, and a list of strings that
-        say how they were read.
+        A list of `Sentence`s, with labels in BIO; a list of strings that say
+        how they were read; and what the numbers of their `lines` are of.
 
     Raises:
         ValueError: If the file is not as described. The message has the line.
     """
-    lines = enumerate(file.byte_lines(), start=1)
-    lines = [(number, line) for number, line in lines if line.strip()]
+    lines, unit = _objects(file)
     names = _names_of_words(lines[0][1]) if lines else None
     if names:
         parse = functools.partial(_parse_words, names)
         expected = f"`{names[0]}` and as many `{names[1]}`, lists of strings, "
-        expected += f"as in line {lines[0][0]}"
+        expected += f"as in {unit} {lines[0][0]}"
     else:
         parse = _parse_spans
         expected = (
             "a `text` and its spans, in `label`, `labels`, `entities` or "
             "`spans`: lists [start, end, type] or objects with start, end and "
-            "label; or one with `words` and `tags`"
+            "label; or one with `words` and `tags`; or a task of Label Studio "
+            "with `annotations`"
         )
     examples = []
     for number, line in lines:
@@ -100,7 +104,7 @@ def read_annotated(file, language="en"):
             if isinstance(error, _Unexpected):
                 what = str(error)
             raise ValueError(
-                f"'{file.path}', line {number}: expected {what}. "
+                f"'{file.path}', {unit} {number}: expected {what}. "
                 f"Received: {line.decode().strip()[:200]!r}"
             ) from error
     if names:
@@ -125,10 +129,38 @@ def read_annotated(file, language="en"):
                 "recipe ner.silver-to-gold.",
                 stacklevel=3,
             )
-        sentences = _tagged(file.path, accepted, language)
+        sentences = _tagged(file.path, unit, accepted, language)
     if not sentences:
         raise ValueError(f"'{file.path}' contains no sentences.")
-    return sentences, reading
+    return sentences, reading, unit
+
+
+def _objects(file):
+    """Returns the number and the bytes of each JSON object of a file.
+
+    Args:
+        file: A `TextFile`.
+
+    Returns:
+        A list of pairs; and what the numbers are of, `"line"`, or `"task"` if
+        the objects are in an array.
+    """
+    lines = enumerate(file.byte_lines(), start=1)
+    lines = [(number, line) for number, line in lines if line.strip()]
+    if not lines or not lines[0][1].lstrip().startswith(b"["):
+        return lines, "line"
+    try:
+        tasks = json.loads(b"".join(line for _, line in lines))
+    except ValueError as error:
+        raise ValueError(
+            f"'{file.path}': expected an array of JSON objects, or an object "
+            f"in each line. Received: {error}"
+        ) from error
+    numbers = [
+        task.get("id", i) if isinstance(task, dict) else i
+        for i, task in enumerate(tasks, start=1)
+    ]
+    return [(i, json.dumps(x).encode()) for i, x in zip(numbers, tasks)], "task"
 
 
 def _names_of_words(line):
@@ -162,6 +194,7 @@ def _parse_words(names, example):
 
 def _parse_spans(example):
     """Returns a text and its spans, or `None` if it was not accepted."""
+    example = read_task(example)
     text = next(example[name] for name in _TEXT if name in example)
     text.encode()  # It may have half of a surrogate pair.
     is_accepted = example.get("answer", "accept") == "accept"
@@ -219,12 +252,13 @@ def _are_single(lines, accepted):
     return are_single and any(len(x) > 1 for x in spans_of.values())
 
 
-def _tagged(path, examples, language):
+def _tagged(path, unit, examples, language):
     """Returns the sentences of texts with spans.
 
     Args:
         path: The file's name in messages.
-        examples: List of `(line, text, spans)`.
+        unit: What the numbers are of.
+        examples: List of `(number, text, spans)`.
         language: As for `tokenize`.
     """
     _check_types(path, {x[2] for *_, spans in examples for x in spans})
@@ -235,7 +269,7 @@ def _tagged(path, examples, language):
         starts = [*itertools.chain.from_iterable(x.starts for x in parts)]
         whole = Sentence(text, words, starts)
         texts.append((whole, spans))
-        tags = _tags(path, number, whole, spans, cut)
+        tags = _tags(path, f"{unit} {number}", whole, spans, cut)
         ends = itertools.accumulate(len(x.tokens) for x in parts)
         # After the last word, a sentence ends in any case.
         ends = [i for i in ends if not tags[i:] or tags[i][0] != "I"]
@@ -247,12 +281,12 @@ def _tagged(path, examples, language):
     return sentences
 
 
-def _tags(path, number, whole, spans, cut):
+def _tags(path, place, whole, spans, cut):
     """Returns the tags of a text's words; adds `_Cut`s to a list.
 
     Args:
         path: The file's name in messages.
-        number: The line of the text.
+        place: The line of the text, in messages.
         whole: `Sentence` of the whole text.
         spans: Its spans.
         cut: The list.
@@ -261,7 +295,7 @@ def _tags(path, number, whole, spans, cut):
     ends = [end for _, end in whole.char_spans()]
     tags = ["O"] * len(starts)
     for start, end, label in spans:
-        where = f"line {number}: the span"
+        where = f"{place}: the span"
         if end > len(text):
             what = f"{where} {[start, end, label]} ends beyond the {len(text)} "
             cut.append(_Cut(f"{what}characters of its text", 0, ""))

@@ -34,7 +34,7 @@ _NAME = re.compile(
 _WAYS_OUT = {
     text_kinds.JSON: "is JSON. Of annotated text, keras-elmo train-tagger and "
     "evaluate read JSON Lines: a file that ends in .jsonl, with an object in "
-    "each line that has a text and its spans",
+    "each line that has a text and its spans; or .json of Label Studio",
     text_kinds.COMMAS: "has columns separated by commas. Write tabs instead: "
     "python -c \"import csv, sys; [print(*row, sep='\\t') for row in "
     "csv.reader(sys.stdin, delimiter=',')]\" < OLD > NEW",

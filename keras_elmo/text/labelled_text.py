@@ -22,6 +22,8 @@ class LabelledText:
     sentences: list[Sentence]
     reading: list[str]
     """How they were read, such as the columns"""
+    unit: str = "line"
+    """What the numbers of the sentences' `lines` are of"""
 
     @property
     def words(self):
@@ -96,7 +98,7 @@ def read_conll(
 
 
 def read_labelled(path, column=None, word_column=None, language="en"):
-    """Reads a file as `read_conll` or, if it is .jsonl, `read_annotated` does.
+    """Reads a file as `read_conll` or, if it is JSON, `read_annotated` does.
 
     Returns:
         A `LabelledText`.
@@ -107,5 +109,5 @@ def read_labelled(path, column=None, word_column=None, language="en"):
         return LabelledText(path, *read_columns(file, column, word_column))
     if column or word_column:
         flags = map(argument_name, ("column", "word_column"))
-        raise ValueError(f"{' and '.join(flags)} are not for .jsonl.")
+        raise ValueError(f"{' and '.join(flags)} are not for .jsonl and .json.")
     return LabelledText(path, *read_annotated(file, language))

@@ -1,4 +1,4 @@
-"""Sentences that measure what a model learned, but are trained on as well."""
+"""Sentences that are in a text, or in two texts, more than once."""
 
 import warnings
 
@@ -32,3 +32,24 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
 def are_all_in(sentences, others):
     """Whether each sentence, of any length, is among others."""
     return set(map(tuple, others)).issuperset(map(tuple, sentences))
+
+
+def labelled_differently(sentences, tags):
+    """Yields sentences of which others are equal, but have different labels.
+
+    Args:
+        sentences: List of sentences, each a list of words.
+        tags: List of lists of strings, a label for each word.
+
+    Yields:
+        The indices of the equal sentences, two or more; and the first word
+        whose label differs, and the word after the last one, from 0.
+    """
+    groups = {}
+    for i, words in enumerate(sentences):
+        groups.setdefault(tuple(words), []).append(i)
+    for indices in groups.values():
+        columns = enumerate(zip(*(tags[i] for i in indices)))
+        places = [k for k, labels in columns if len({*labels}) > 1]
+        if places:
+            yield indices, places[0], places[-1] + 1

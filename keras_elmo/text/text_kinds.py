@@ -25,7 +25,7 @@ class TextKind(NamedTuple):
 # The ends of names, plain or gzip.
 _NAMES = {
     "conllu": re.compile(r"\.conllu(\.gz)?$"),
-    "jsonl": re.compile(r"\.jsonl(\.gz)?$"),
+    "jsonl": re.compile(r"\.jsonl?(\.gz)?$"),
     LABELLED: re.compile(r"\.(conll|iob2|bio|tsv)(\.gz)?$"),
 }
 

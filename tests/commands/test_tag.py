@@ -11,6 +11,7 @@ import pytest
 from tagging.small_taggers import crf_tagger
 
 from keras_elmo import Tagger
+from keras_elmo.choices import ANNOTATION_TOOLS
 from keras_elmo.commands import tag
 from keras_elmo.text import raw_text
 
@@ -149,6 +150,48 @@ def test_places_in_raw_text(model, folder, run):
     blocks = (folder / "out.conll").read_text().split("\n\n")
     assert [block.count("\n") + 1 for block in blocks] == [3, 6, 2, 2, 1]
     assert blocks[0].startswith("The\t")
+
+
+@pytest.mark.parametrize("tool", ANNOTATION_TOOLS)
+def test_suggestions_for_annotation_tools(model, folder, run, fails, tool):
+    """Each line is a text, and its offsets are those of the tools."""
+    pytest.importorskip("spacy")
+    texts = ["\U0001f600 Ann met Bo. ", "  Caf\u00e9 x", "It is."]
+    lines = f"{texts[0]}\r\n\r\n{texts[1]}\n \n{texts[2]}"
+    (folder / "texts.txt").write_bytes(lines.encode())
+    options = "--raw", "--output-format", tool
+    out, _ = run("tag", model, "texts.txt", "out.json", *options)
+    assert out == "3 texts in 'out.json'\n"
+    content = (folder / "out.json").read_text("ascii")
+    printed = run("tag", model, "texts.txt", "-", *options).out
+    assert printed == content and content.endswith("\n")
+    if tool == "label-studio":
+        rows = json.loads(content)
+        found = [x["predictions"][0]["result"] for x in rows]
+        labels = [[x["value"].pop("labels")[0] for x in row] for row in found]
+        spans = [[x["value"] for x in row] for row in found]
+        rows = [x["data"] for x in rows]
+    else:
+        rows = [*map(json.loads, content.splitlines())]
+        names = "start", "end", "label"
+        spans = [
+            x["spans"]
+            if "spans" in x
+            else [dict(zip(names, y)) for y in x["label"]]
+            for x in rows
+        ]
+        labels = [[x["label"] for x in row] for row in spans]
+    assert [x["text"] for x in rows] == texts
+    expected = Tagger.load(model).predict_text(texts)
+    assert sum(map(len, expected)) > 3
+    for row, kinds, wanted in zip(spans, labels, expected, strict=True):
+        places = [(x["start"], x["end"], kind) for x, kind in zip(row, kinds)]
+        assert places == [tuple(x[:3]) for x in wanted]
+    (folder / "empty.txt").write_text("\n")
+    empty = run("tag", model, "empty.txt", "-", *options).out
+    assert empty == ("[]\n" if tool == "label-studio" else "")
+    options = ["--output-format", tool]
+    assert "needs --raw" in fails("tag", model, "texts.txt", "-", *options)
 
 
 def test_a_threshold(model, folder, run, fails):

@@ -1,3 +1,5 @@
+import itertools
+
 import brute_force_crf as brute_force
 import numpy as np
 import pytest
@@ -124,6 +126,29 @@ def test_probabilities_of_entities(names, change, limit):
     expected = brute_force.best_entities(chain, names)
     assert_close(probabilities, expected[0], rtol=0, atol=limit)
     assert_equal(lengths, expected[1])
+
+
+@pytest.mark.parametrize("names", brute_force.SCHEMES, ids=" ".join)
+def test_probabilities_of_parts_of_sentences(names):
+    """That some tokens have given tags, and no entity goes on after them."""
+    continues = entity_tags(names).continues
+    chain = brute_force.random_chain(brute_force.MASK, len(names), 1.0)
+    tags = np.where(chain.mask, chain.tags, 77)
+    found = linear_chain.tag_probabilities(packed(chain), tags, continues)
+    for row, mask in enumerate(chain.mask):
+        own, step, longer = (as_numpy(x)[row, mask] for x in found)
+        given = chain.tags[row, mask].tolist()
+        every, logs = brute_force.sequences(chain, row)
+        for start, end in itertools.combinations(range(len(given) + 1), 2):
+            expected = sum(
+                share
+                for other, share in zip(every, np.exp(logs))
+                if [*other[start:end]] == given[start:end]
+                and not (other[end:] and continues[other[end - 1], other[end]])
+            )
+            share = own[start] * step[start + 1 : end].prod()
+            share *= 1 - (longer[end] if end < len(given) else 0)
+            np.testing.assert_allclose(share, expected, rtol=1e-4)
 
 
 def test_ties_are_broken_by_whole_sequences():

@@ -75,8 +75,9 @@ def test_entities_are_those_of_predict_entities(tagger):
         (found,) = tagger.predict_text([text], threshold=threshold)
         assert len(found) > 0
         assert [(x.text.split(), *x[2:4]) for x in found] == [
-            (text[slice(*x.char_span(start, end))].split(), *rest)
+            (text[places[start][0] : places[end - 1][1]].split(), *rest)
             for x, row in zip(sentences, rows)
+            for places in [x.char_spans()]
             for start, end, *rest in row
         ]
 

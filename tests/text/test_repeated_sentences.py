@@ -2,6 +2,7 @@ import warnings
 
 import pytest
 
+from keras_elmo.text.repeated_sentences import labelled_differently
 from keras_elmo.text.repeated_sentences import warn_of_repeated
 
 SHORT = ["a"] * 5
@@ -20,3 +21,10 @@ def test_long_sentences_that_are_repeated(others, share, number):
         )
     told = [f"{number} of 20 sentences are in TRAIN, too"] * bool(number)
     assert [str(x.message).partition(" (")[0] for x in found] == told
+
+
+def test_equal_sentences_with_different_labels():
+    words = ["abcd", "ab", "abcd", "ab", "", "x", "abcd"]
+    tags = ["OXYO", "OO", "OOYO", "OO", "", "X", "OXOO"]
+    found = [*labelled_differently(map(list, words), tags)]
+    assert found == [([0, 2, 6], 1, 3)]
