@@ -1,9 +1,12 @@
 """The code of the pages runs as a reader would run it."""
 
+import json
 import pathlib
 import re
 import shutil
 import subprocess
+import threading
+import urllib.request
 from unittest import mock
 
 import numpy as np
@@ -16,6 +19,7 @@ from doc_snippets import run_blocks
 
 import keras_elmo
 from keras_elmo.commands.main import main
+from keras_elmo.text import tokenize
 
 pytestmark = [
     ON_TENSORFLOW,
@@ -68,7 +72,7 @@ def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
     names, _ = run_page("docs/classify.md")
     served = tf.saved_model.load("served/reviews/1").signatures
     strange = "Naïve\xa0café_2?\x85:-) 😀e\u0301 ½٣\u2003\x1f\u200b\vx"
-    texts = ["Good film.", "Dull!", "", strange]
+    texts = ["Good film.", "Dull!", "", strange, "नमस्ते दुनिया। வணக்கம் don't"]
     answer = served["serving_default"](tf.constant(texts))
     words = [*map(names["words_of"], texts)]
     found = [[x.decode() for x in row if x] for row in answer["tokens"].numpy()]
@@ -79,6 +83,46 @@ def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
     vectors = names["embedder"].embed_sentence_vectors(words)
     expected = names["head"].predict(np.stack([*vectors]), verbose=0)
     np.testing.assert_allclose(answer["label"], expected, atol=1e-5)
+    assert words[-1] == ["नमस्ते", "दुनिया", "।", "வணக்கம்", "don", "'", "t"]
+    assert names["classify"]([]) == []
+    check_server(texts, found)
+
+
+def check_server(texts, labels):
+    """Asks the server on the page, on a free port."""
+    (code,) = read_blocks("docs/classify.md", "python server")
+    code, call = code.replace("8501", "0").rsplit("\n", 2)[:2]
+    assert call == "server.serve_forever()"
+    names = run_blocks([code])
+    server = names["server"]
+    threading.Thread(target=server.serve_forever).start()
+    try:
+        url = f"http://127.0.0.1:{server.server_port}"
+        for asked, expected in ((texts, labels), ([], [])):
+            body = json.dumps({"instances": asked}).encode()
+            with urllib.request.urlopen(url, body) as answer:
+                assert json.load(answer) == {"predictions": expected}
+    finally:
+        server.shutdown()
+        server.server_close()
+
+
+def look_up(run_page, tmp_path, folder):
+    for name in ("train.conll", "test.conll"):
+        shutil.copy(folder / name, tmp_path / name)
+    return run_page("docs/scoring.md")
+
+
+def test_a_dictionary_as_a_baseline(run_page, tmp_path):
+    _, printed = look_up(run_page, tmp_path, ROOT / "examples/ner_data")
+    page = (ROOT / "docs/scoring.md").read_text("utf-8")
+    assert f"this prints {printed.strip()}." in page
+
+
+def test_a_dictionary_finds_nothing_in_wnut_2017(run_page, tmp_path, shared):
+    names, _ = look_up(run_page, tmp_path, shared / "data/wnut17")
+    assert names["wanted"]
+    assert not names["found"]
 
 
 @pytest.mark.exhaustive
@@ -105,7 +149,12 @@ def test_the_start(run_page):
 @pytest.mark.exhaustive
 def test_the_layer(run_page):
     names, _ = run_page("docs/layer.md", slice(2))
-    assert names["model"].output_shape == (None, None, 3)
+    model = names["model"]
+    assert model.output_shape == (None, None, 3)
+    # Padding counts neither in the vectors nor in the loss.
+    x, y = names["x"][1:], names["y"][1:]
+    losses = [model.evaluate(x[:, :n], y[:, :n], verbose=0) for n in (1, 4)]
+    np.testing.assert_allclose(*losses, rtol=1e-5)
     names, _ = run_page("docs/layer.md", slice(2, None), names)
     model, x = names["model"], names["x"]
     assert x.shape == (2, 2, 4, 50)
@@ -223,6 +272,28 @@ def test_redaction(run_page):
     assert printed == "[PER] moved to [LOC].\nDid she know [PER]?\n"
     assert names["redact"](TEXT, 0.3) == REDACTED
     assert names["redact"](" \n") == " \n"
+    # What the page says that it does not find.
+    for x in ("<p>Maria&nbsp;Lopez</p>", "我叫Maria", "Peter\ufeffLind left."):
+        assert names["redact"](x) == x
+
+
+@pytest.mark.parametrize(
+    "text, language, words",
+    [
+        ("नमस्ते दुनिया।", "en", "नमस्ते दुनिया ।"),
+        ("வணக்கம் உலகம்.", "en", "வணக்கம் உலகம் ."),
+        ("L'homme.", "en", "L'homme ."),
+        ("L'homme.", "fr", "L' homme ."),
+        ("ጥሩ ነው።", "en", "ጥሩ ነው።"),
+        ("ጥሩ ነው።", "am", "ጥሩ ነው ።"),
+        ("നല്ലതാണ്.", "ml", "നല്ലതാണ്."),
+        ("你好。", "zh", "你 好 。"),
+    ],
+)
+def test_scripts_that_need_a_language(text, language, words):
+    pytest.importorskip("spacy", reason="It divides text into words.")
+    (found,) = tokenize(text, language)
+    assert found == words.split()
 
 
 @pytest.mark.skipif(not shutil.which("jq"), reason="needs jq")

@@ -1,4 +1,4 @@
-"""Scores a tagger on labelled sentences, on which it was not trained.
+"""Scores a tagger on labelled sentences on which it was not trained.
 
 FILE is a labelled file of any kind that keras-elmo train-tagger reads: a word
 and its label in each line, with an empty line after each sentence; CoNLL-U
@@ -8,7 +8,7 @@ The command prints the share of the words whose label is right. If the tagger
 marks entities, it also prints the precision, recall and F1 of each type: an
 entity is right if its first word, its last word and its type are. The labels
 may be in another scheme than the tagger's. If the tagger marks no entities,
-each label is scored in this way, word by word.
+words are counted instead, for each label.
 
 [options]
 

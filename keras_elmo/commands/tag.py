@@ -1,4 +1,4 @@
-"""Tags a corpus, such as with parts of speech or named entities.
+"""Tags a corpus, for example with parts of speech or named entities.
 
 INPUT is tokenised text in its original case, one sentence per line, with
 spaces or tabs between the tokens; or CoNLL-U; or, with --raw, text as people
@@ -19,10 +19,10 @@ start_char to before end_char, counted in Unicode code points. The probability
 is that exactly these words are an entity of this type. keras-elmo train-tagger
 and evaluate read the words and tags of such a file, and not its entities.
 
-The text is the line of INPUT or, of CoNLL-U and labelled files, the words
+The text is the line of INPUT or, for CoNLL-U and labelled files, the words
 joined by spaces. With --raw, the texts include the white space between
-sentences and the ends of lines, and a line without words has an object, too. So
-all texts, joined, are INPUT (but for a byte order mark).
+sentences and the ends of lines, and a line without words has an object, too.
+Joined, all texts are therefore INPUT, except for a byte order mark.
 
 With --raw and --output-format doccano, label-studio or prodigy, OUTPUT is a
 file to import into this tool, with each line of INPUT as a text and its
@@ -30,10 +30,10 @@ entities as suggestions. In Label Studio, the project needs the template for
 named entities. Lines without words are left out. keras-elmo train-tagger reads
 what the tool exports.
 
-Of a labelled file, OUTPUT has all columns, separated by spaces, unless it is
-.jsonl: the label of the file is the last but one, and the tag is the last, as
-conlleval reads them. If there is a space in a word or a label, tabs separate
-the columns (conlleval -d '\\t').
+If INPUT is a labelled file and OUTPUT is not .jsonl, OUTPUT has all columns,
+separated by spaces. The label of the file is the last but one, and the tag is
+the last, as conlleval reads them. If there is a space in a word or a label,
+tabs separate the columns (conlleval -d '\\t').
 
 [options]
 

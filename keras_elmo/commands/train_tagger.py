@@ -3,18 +3,19 @@ entities or parts of speech. ELMo is frozen and embeds the text once; a BiLSTM
 and a CRF are trained on its vectors.
 
 TRAIN has a word and its label in each line, separated by tabs or spaces, and
-an empty line after each sentence; or it is CoNLL-U (.conllu). Lines before a
-sentence that begin with # are comments if they look like no word. TRAIN may
-also be annotated text (.jsonl), as doccano and Prodigy write it: an object in
-each line, with "text" and "label", "labels", "entities" or "spans", which are
-[START, END, TYPE] in characters or objects; or what Label Studio exports as
-JSON or JSON-MIN (.json). It is in UTF-8, plain or .gz.
+an empty line after each sentence; or it is CoNLL-U (.conllu). Before a
+sentence, a line that begins with # is a comment, unless it has a word and a
+label like the other lines. TRAIN may also be annotated text: .jsonl as doccano
+and Prodigy write it, an object in each line, with "text" and "label", "labels",
+"entities" or "spans", each of which is a list of objects or of [START, END,
+TYPE], counted in characters; or .json, what Label Studio exports as JSON or
+JSON-MIN. TRAIN is in UTF-8, plain or .gz.
 
 Labels may be of any kind. If they mark entities in the scheme BIO, BIOES or
 BIOUL, only labels of that scheme can be predicted; IOB1, as in CoNLL-2003, is
-converted to BIO. If the types are missing, as in B, I and O, they are empty.
+converted to BIO. Labels without a type, such as B and I, are BIO, too.
 
-The command first prints what it has read: compare the first sentence and the
+The command first prints what it has read. Compare the first sentence and the
 labels with your file. After each epoch, the sentences of --dev are scored, by
 entity F1 or by the accuracy of other labels. Training ends when the score stops
 rising, or after 50 epochs, and OUTPUT is the tagger of the best epoch. Ctrl-C
