@@ -22,6 +22,17 @@ ENGLISH_NAMES = "keras_elmo/presets/english_names/README.md"
 TAGGING = "benchmarks/tagging/README.md"
 
 
+# Rows of the results of speed.py.
+_OWN = "float32", "int8", "float32, whole model"
+SPEEDS = {
+    "english_pos": (
+        *("ElmoEmbedder", *_OWN, "spaCy", "MiniLM, float32", "MiniLM, int8"),
+    ),
+    "train-tagger": _OWN,
+    "english_names": ("float32, entities", "int8, entities"),
+}
+
+
 def main():
     import draw
 
@@ -70,6 +81,7 @@ def make_tables():
     yield page, "`english_pos`", raw_text()
     for task in read("rivals")["tasks"].values():
         yield page, f"{task['title']}, trained here", taggers(task)
+    yield page, "How fast taggers are", tagger_speeds()
     yield "benchmarks/README.md", "Formats of a tagger", formats()
     yield page, "Named entity recognition", named_entities()
     yield TAGGING, "Which layer to use", single_layers()
@@ -211,6 +223,19 @@ def taggers(task):
         ]
         for x in task["taggers"].values()
     ]
+
+
+def tagger_speeds():
+    """Words per second, their share of the embedder's, and milliseconds."""
+    results, rows = read("tagger_speed"), []
+    for tagger, names in SPEEDS.items():
+        times = results["seconds"][tagger]
+        for name in names:
+            corpus, one = (median(x) for x in times[name].values())
+            share = median(times["ElmoEmbedder"]["corpus"]) / corpus
+            speed = f"{results['words'] / corpus:,.0f}"
+            rows.append([speed, f"{share:.2f}", f"{1000 * one:.1f}"])
+    return rows
 
 
 def small_transformer():

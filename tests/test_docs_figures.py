@@ -162,6 +162,36 @@ def test_other_taggers():
     check("benchmarks/README.md", formats)
 
 
+def test_the_speed_of_taggers():
+    results = read("tagger_speed")
+    seconds = {
+        (tagger, row): median(times["corpus"])
+        for tagger, rows in results["seconds"].items()
+        for row, times in rows.items()
+    }
+    kinds = "float32", "int8"
+    minilm = [seconds["english_pos", f"MiniLM, {x}"] for x in kinds]
+    own = [seconds["train-tagger", x] for x in kinds]
+    full, small = (a / b for a, b in zip(minilm, own))
+    check("docs/transformers.md", f"it tags {full:.1f} times as many words")
+    check("docs/transformers.md", f"and {small:.1f} times as many if both")
+    ratio = seconds["english_pos", "float32"] / seconds["english_pos", "spaCy"]
+    check(BENCHMARKS, f"is about {ratio:.1f} times as fast as `english_pos`")
+    check(BENCHMARKS, f"These are the {results['words']:,} words of EWT's")
+    (pos,) = results["scores"]["english_pos"]
+    check(BENCHMARKS, f"Then {pos['differ']} of the labels of EWT's test file")
+    both = [f"{100 * pos[x]:.2f}" for x in kinds]
+    assert both[0] == both[1]
+    check(BENCHMARKS, f"and its accuracy is {both[0]} in both")
+    for key, words in (("float32", "in float32"), ("int8", "with 8")):
+        a, b, c = (f"{100 * x[key]:.1f}" for x in results["scores"]["WNUT"])
+        check(BENCHMARKS, f"{a}, {b} and {c} {words}")
+    found = results["scores"]["calibration"].values()
+    a, b, c = ([f"{x[key]:.3f}" for key in ("float32", "int8")] for x in found)
+    check(BENCHMARKS, f"{a[0]} in float32 and {a[1]} with 8 bits on EWT")
+    check(BENCHMARKS, f"{b[0]} and {b[1]} on tweets, and {c[0]} and {c[1]} on")
+
+
 def test_the_sentences_of_the_examples():
     folder = ROOT / "examples/ner_data"
     text = (folder / "README.md").read_text("utf-8")
