@@ -14,7 +14,7 @@ from keras_elmo.progress_bars import shows_bars
 
 # Tokens of a batch of ELMo, and of a batch of what follows it: fewer, so that
 # its arrays stay in the processor's caches.
-ELMO_TOKENS, HEAD_TOKENS = 16384, 4096
+ELMO_TOKENS, HEAD_TOKENS = 8192, 4096
 # The scores of a `CRF` for one batch, which are about as many as tokens times
 # the square of the number of labels: 64 MB.
 HEAD_SCORES = 2**24

@@ -343,10 +343,10 @@ class Tagger:
         Args:
             sentences: Iterable of sentences, each a list of words.
             batch_size: Integer, the most sentences that the layers after ELMo
-                are given at once. By default, as many as have 16,384 words, or
-                fewer if there are many labels, so that more sentences need no
-                more memory. ELMo itself is given 16,384 words at once. If its
-                vectors cannot be computed apart, the whole model is given at
+                are given at once. By default, as many as have 4,096 words with
+                padding, or fewer if there are many labels. ELMo itself is given
+                8,192 words at once. If its vectors cannot be computed apart, or
+                there are up to 1,024 words in all, the whole model is given at
                 most `batch_size` sentences, by default 32. Sentences of similar
                 length are batched together.
             return_marginals: Boolean, whether to return the tags' scores, too:
