@@ -19,3 +19,4 @@ def test_sizes_without_projection():
     assert ProjectedLSTMCell(5).state_size == [5, 5]
     assert ProjectedLSTMCell(5, 5).has_projection is False
     assert ProjectedLSTMCell(5, 3).state_size == [3, 5]
+    assert ProjectedLSTMCell(5, 1).state_size == [1, 5]

@@ -256,7 +256,8 @@ def test_a_tagger_of_no_use(elmo, part, told):
     tags = [[x[part] for x in row] for row in tags]
     dev = sentences, [[x.replace("LOC", "X") for x in row] for row in tags]
     with pytest.warns(UserWarning, match=f"The best {told}"):
-        train(elmo, (sentences, tags), dev, epochs=1, learning_rate=1e-9)
+        options = {"units": 1, "epochs": 1, "learning_rate": 1e-9}
+        train(elmo, (sentences, tags), dev, **options)
 
 
 def data_of(train, dev=None, max_labels=300):
