@@ -121,9 +121,6 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
             ids.
         encoder: The `BiLMEncoder`. Set `elmo.encoder.trainable` or
             `elmo.token_encoder.trainable` to train or freeze a part.
-        scalar_mix: The `ScalarMix`, whose `mix_weights` are what it has
-            learned. With `num_representations > 1`, it is a list of them, and
-            with `return_all_layers`, it is `None`.
         presets: The dictionary `keras_elmo.PRESETS`, of the class: the names
             that `from_preset` takes, with descriptions.
 
@@ -202,8 +199,11 @@ class ElmoLayer(ElmoFiles, BiLMBase, IdLayer):
 
     @property
     def scalar_mix(self):
-        """The `ScalarMix`; with `num_representations > 1`, a list of them; with
-        `return_all_layers`, `None`."""
+        """The `ScalarMix`, whose `mix_weights` are what it has learned.
+
+        With `num_representations > 1`, it is a list of them, and with
+        `return_all_layers`, it is `None`.
+        """
         mixes = self.scalar_mixes
         return mixes[0] if len(mixes) == 1 else mixes or None
 
