@@ -118,6 +118,18 @@ def open_input(arguments):
     return TextFile(arguments.input)
 
 
+def open_text(arguments):
+    """Opens INPUT, which must not be JSON Lines unless its format is given."""
+    file = open_input(arguments)
+    is_json = file.kind.format == "jsonl"
+    if is_json and arguments.format in (None, "raw"):
+        raise ValueError(
+            "INPUT must be text, and not JSON Lines. Write its texts to a file,"
+            f" such as with: jq -r .text. Received: '{file.path}'"
+        )
+    return file
+
+
 def read_counted(file, arguments, progress):
     """Yields the `Sentence`s of INPUT; tells `progress` their number if known.
 

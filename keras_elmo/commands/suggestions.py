@@ -4,7 +4,7 @@ import itertools
 import sys
 
 from keras_elmo.choices import STANDARD_STREAM
-from keras_elmo.commands.arguments import open_input
+from keras_elmo.commands.arguments import open_text
 
 # Texts that are read at once.
 _CHUNK = 256
@@ -25,7 +25,7 @@ def write_suggestions(arguments, tagger, to, progress):
     tool, language = arguments.output_format, arguments.language or "en"
     is_array = tool == "label-studio"
     between = ",\n" if is_array else "\n"
-    texts = (line.rstrip("\r\n") for line in open_input(arguments).lines())
+    texts = (line.rstrip("\r\n") for line in open_text(arguments).lines())
     texts, done = filter(str.strip, texts), 0
     is_file = arguments.output != STANDARD_STREAM
     with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:

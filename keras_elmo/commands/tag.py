@@ -62,7 +62,7 @@ from keras_elmo.choices import QUANTIZATIONS
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import add_tagger_argument
-from keras_elmo.commands.arguments import open_input
+from keras_elmo.commands.arguments import open_text
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.labelled_files import add_column_arguments
 from keras_elmo.commands.progress import ProgressDisplay
@@ -211,13 +211,8 @@ def _read(arguments, tag_names, progress):
     from keras_elmo.text.text_kinds import TABS
     from keras_elmo.text.text_kinds import find_kind
 
-    file = open_input(arguments)
+    file = open_text(arguments)
     path, format, kind = file.path, arguments.format, file.kind
-    if format is None and kind.format == "jsonl":
-        raise ValueError(
-            "INPUT must be text, and not JSON Lines. Write its texts to a file,"
-            f" such as with: jq -r .text. Received: '{path}'"
-        )
     if format is None and kind.format == LABELLED:
         format = LABELLED
         if find_kind(path).format != LABELLED:

@@ -187,7 +187,8 @@ class Tagger:
         only tags of that scheme; IOB1 becomes BIO. `"B"` and `"I"` may be
         without a type. After each epoch,
         the validation sentences are scored: entity F1, or accuracy for other
-        tags. Training ends early when the score stops rising, and the weights
+        tags. Training ends early when the score has not risen for six epochs,
+        or for 200 updates if these are more, and the weights
         are those of the best epoch (of equal ones, the last), also if you
         interrupt the training. If the label of all these words is `"O"`, the
         training loss takes the place of the score, with a warning.

@@ -28,6 +28,8 @@ _TAGS = "tags", "ner_tags", "ner", "labels"
 _ERRORS = ValueError, TypeError, LookupError, AttributeError, StopIteration
 # Spans that cut words, of more than half of which the counting is wrong.
 _FEW = 2
+# So many places are named in a warning.
+_PLACES = 10
 # Ways to count, the right one first: how much a character counts, and what is
 # added to the number of those before a word, and of those before its end.
 _COUNTINGS = {
@@ -365,8 +367,12 @@ def _check_cut(path, cut, texts):
             "code points from 0, up to before end. Received: "
             + "; ".join(x.message for x in cut[:5])
         )
+    places = [x.message.partition(":")[0] for x in cut[1:]]
+    places = [*dict.fromkeys(places)]
+    others = f", others in {', '.join(places[:_PLACES])}" * (len(cut) > 1)
+    others += " and so on" * (len(places) > _PLACES)
     warnings.warn(
-        f"'{path}', {cut[0].message}, which are taken. There are {len(cut):,} "
-        f"such spans{why}.",
+        f"'{path}', {cut[0].message}, so the whole words are labelled. There "
+        f"are {len(cut):,} such spans{others}{why}.",
         stacklevel=4,
     )

@@ -341,6 +341,11 @@ def test_errors_leave_no_output(model, folder, fails):
         ("corpus.txt out.jsonl.gz", "JSON Lines if its name ends"),
         ("corpus.txt out.JSONL", "JSON Lines if its name ends"),
         ("rows.jsonl out", "and not JSON Lines. Write its texts"),
+        ("rows.jsonl out --raw", "and not JSON Lines. Write its texts"),
+        (
+            "rows.jsonl out --raw --output-format doccano",
+            "and not JSON Lines. Write its texts",
+        ),
         ("corpus.txt corpus.txt", "To replace it, pass --overwrite."),
     ]:
         assert message in fails("tag", model, *arguments.split())
