@@ -155,7 +155,7 @@ def draw_text_sizes(path):
         [f"tagging_{task}{end}" for end in BILMS] for task in ("pos", "names")
     )
     tokens = [*BILMS.values()]
-    figure, panels = plt.subplots(2, figsize=(4.8, 7))
+    figure, panels = plt.subplots(1, 2, figsize=(9, 4.2))
     for axes, files, with_elmo, without, color, marker in (
         (panels[0], pos, "elmo-10", "baseline-10", OURS, "o"),
         (panels[0], pos, "elmo-1", "baseline-1", OTHERS, "s"),
@@ -201,7 +201,7 @@ def draw_seeds(axes, x, every, color, marker, label):
 def draw_rivals(path):
     """Draws scores against words per second, a panel for each task."""
     tasks = read("rivals")["tasks"].values()
-    figure, panels = plt.subplots(len(tasks), figsize=(4.8, 6.4))
+    figure, panels = plt.subplots(1, len(tasks), figsize=(9, 4.2))
     for axes, task in zip(panels, tasks):
         for name, tagger in task["taggers"].items():
             score = 100 * tagger["test"][task["measure"]]
@@ -237,7 +237,7 @@ def draw_small_transformer(path):
         name: tagger["words"] / statistics.median(tagger["seconds"])
         for name, tagger in tasks["ewt125"]["taggers"].items()
     }
-    figure, every = plt.subplots(3, 2, figsize=(4.8, 8), sharey=True)
+    figure, every = plt.subplots(2, 3, figsize=(9.6, 5.6), sharey=True)
     figure.delaxes(every[-1, -1])
     # A row for each tagger, so that no mark can lie on another one.
     for axes, (title, values) in zip(every.flat, panels.items()):
@@ -263,7 +263,7 @@ def draw_small_transformer(path):
         axes.grid(axis="y", color="0.9")
         axes.tick_params(length=0)
         axes.spines[:].set_visible(False)
-    every[-1, 0].set_xscale("log")
+    every[-1, 1].set_xscale("log")
     save(figure, path, "small_transformer")
 
 
