@@ -69,6 +69,20 @@ def test_columns(model, folder, run, monkeypatch, set_stdin):
     assert (folder / "same.conll").read_bytes() == text.encode()
 
 
+def test_eight_bits(model, run):
+    pytest.importorskip("onnxruntime")
+    run("tag", model, "corpus.txt", "out.jsonl", "--quantize", "int8")
+    tagger = Tagger.load(model, quantize="int8")
+    found = tagger.predict_entities([words for words in TOKENS if words])
+    rows = [row["entities"] for row in read_rows() if row["words"]]
+    shares = [[x["probability"] for x in row] for row in rows]
+    expected = [[x.probability for x in row] for row in found]
+    assert shares == [pytest.approx(row, abs=1e-5) for row in expected]
+    exact = Tagger.load(model).predict_entities(TOKENS)
+    exact = [[x.probability for x in row] for row in exact if row]
+    assert exact != [pytest.approx(x, abs=1e-5) for x in expected if x]
+
+
 def read_rows():
     """The objects in the file `out.jsonl`."""
     with open("out.jsonl", encoding="utf-8") as file:
