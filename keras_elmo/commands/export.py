@@ -70,9 +70,10 @@ def add_arguments(parser):
     add(
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
-        help="int8 stores the large weight matrices in 8 bits: a quarter of "
-        "the size, and faster for single sentences, at the original size four "
-        "times, on processors with AVX-512 VNNI or similar",
+        help="int8 stores the large weight matrices in 8 bits, a quarter of "
+        "their size. On processors with AVX-512 VNNI or similar, single "
+        "sentences are faster, too: four times, with a model of the original "
+        "size",
     )
 
 

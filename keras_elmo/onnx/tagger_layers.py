@@ -172,6 +172,7 @@ def _fail(layer, received):
         "For ONNX, an `ElmoLayer`, perhaps beside `WordVectors`, may be "
         "followed by Dense, LSTM, Bidirectional, Concatenate and dropout "
         "layers, `SentencePooling`, `CRF` and `CRFDecoder`, on whole sentences."
-        " Use `export_saved_model` for other models. Received: layer "
+        " Instead of a model inside the model, call its layers one by one. Use "
+        "`export_saved_model` for other models. Received: layer "
         f"'{layer.name}' with {received}"
     )

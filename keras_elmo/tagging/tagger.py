@@ -101,8 +101,8 @@ class Tagger:
                 "The model must return one tag for each word: from a CRFDecoder"
                 " with `tag_names`, or from one output (batch, time) or "
                 "(batch, time, tags) for which you pass `tag_names`. Received: "
-                f"model '{model.name}', with names for the tags of "
-                f"{sorted(takes.tag_names)}"
+                f"model '{model.name}', with `tag_names` for the outputs "
+                f"{sorted(takes.tag_names)} of {sorted(takes.outputs)}"
             )
         self.model = model
         self.tag_names = list(map(os.fsdecode, takes.tag_names[name]))

@@ -213,7 +213,7 @@ def classifier():
     [
         (lambda: "ner.keras", None, "use `Tagger.load`. Received: 'ner.keras'"),
         (make_shallow_elmo, None, "must be a Keras model that returns tags"),
-        (scores_tagger, None, "one tag for each word: .* tags of \\[\\]"),
+        (scores_tagger, None, "one tag for each word: .* outputs \\[\\] of"),
         (scores_tagger, {"tags": BIO[:4]}, "of size 4, the number of names"),
         (classifier, {"mean": BIO}, "must return one tag for each word"),
         (
