@@ -21,11 +21,14 @@ def write_suggestions(arguments, tagger, to, progress):
     """
     from keras_elmo.tagging.text_spans import spans_of_texts
     from keras_elmo.text.annotation_tools import as_record
+    from keras_elmo.text.corpora import warn_of_kind
 
+    source = open_text(arguments)
+    warn_of_kind(source, "raw")
     tool, language = arguments.output_format, arguments.language or "en"
     is_array = tool == "label-studio"
     between = ",\n" if is_array else "\n"
-    texts = (line.rstrip("\r\n") for line in open_text(arguments).lines())
+    texts = (line.rstrip("\r\n") for line in source.lines())
     texts, done = filter(str.strip, texts), 0
     is_file = arguments.output != STANDARD_STREAM
     with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:

@@ -95,8 +95,8 @@ def add_arguments(parser):
         "--quantize",
         choices=[name for name in QUANTIZATIONS if name],
         help="int8 runs ELMo's LSTMs with 8-bit weights in onnxruntime, which "
-        "is faster on processors with AVX-512 VNNI or similar; a few of a "
-        "thousand labels differ",
+        "is faster on processors with AVX-512 VNNI or similar; less than one "
+        "of a thousand labels differs",
     )
     add(
         "--output-format",

@@ -17,9 +17,10 @@ converted to BIO. Labels without a type, such as B and I, are BIO, too.
 
 The command first prints what it has read. Compare the first sentence and the
 labels with your file. After each epoch, the sentences of --dev are scored, by
-entity F1 or by the accuracy of other labels. Training ends when the score stops
-rising, or after 50 epochs, and OUTPUT is the tagger of the best epoch. Ctrl-C
-ends it. The best tagger so far is then calibrated and written to OUTPUT.
+entity F1 or by the accuracy of other labels. Training ends when the score has
+not risen for six epochs, or for 200 updates if these are more epochs; or after
+50 epochs. OUTPUT is the tagger of the best epoch. Ctrl-C ends the training. The
+best tagger so far is then calibrated and written to OUTPUT.
 
 The file of --word-vectors is a text file of GloVe, word2vec or fastText (.vec),
 or a binary file of word2vec, plain or .gz. The first 400,000 words are read,

@@ -124,8 +124,7 @@ class ElmoEmbedder:
         """
         batches = self._packed.batches(sentences, self.batch_tokens)
         for lengths, layers in batches:
-            layers = map(ops.convert_to_numpy, self._select(layers))
-            layers = [*layers]
+            layers = [ops.convert_to_numpy(x) for x in self._select(layers)]
             ends = np.cumsum(lengths)
             for begin, end in zip(ends - lengths, ends):
                 stacked = np.stack([layer[begin:end] for layer in layers])

@@ -19,6 +19,7 @@ from keras_elmo.layers.word_vectorization import vectorization_of
 from keras_elmo.ops.backends import backend
 from keras_elmo.ops.compiled import Compiled
 from keras_elmo.ops.compiled import call_with_arrays
+from keras_elmo.ops.padding import vectors_at
 from keras_elmo.text.word_lists import sentence_words
 
 # Rows of a packed batch: enough to run recurrent steps at full speed.
@@ -140,15 +141,11 @@ class PackedElmo:
         state = encoder.get_initial_state(ops.shape(forward)[1])
         stacks, _ = run_directions(encoder, inputs, state, carries_on)
         word, *steps, row = (places[:, i] for i in range(4))
-        num_rows = ops.shape(forward)[1]
-        indices = [step * num_rows + row for step in steps]
-        x = ops.take(table, word, axis=0)  # (words, dim)
-        layers = [[x, x]]
-        for both in stacks:
-            both = [ops.reshape(x, (-1, x.shape[-1])) for x in both]
-            layers.append(
-                [ops.take(x, i, axis=0) for x, i in zip(both, indices)]
-            )
+        layers = [[ops.take(table, word, axis=0)] * 2]  # each (words, dim)
+        layers += [
+            [vectors_at(x, step, row) for x, step in zip(both, steps)]
+            for both in stacks
+        ]
         return [
             ops.cast(ops.concatenate(both, axis=-1), "float32")
             for both in layers

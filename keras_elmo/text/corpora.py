@@ -87,7 +87,7 @@ def read_sentences(file, format=None, language="en"):
     Of raw text, they have their `starts`, and a line without words is one
     without tokens, so that all texts, joined, are the text of the file.
     """
-    _warn_of_kind(file, format)
+    warn_of_kind(file, format)
     format = format or corpus_format(file)
     if format == "raw":
         return read_raw(file.lines(), language)
@@ -110,7 +110,7 @@ def text_lines(path, on_read=None):
     sentence. `on_read` is as for `open_unpacked`.
     """
     file = TextFile(path, on_read)
-    _warn_of_kind(file)
+    warn_of_kind(file)
     if corpus_format(file) == "text":
         return file.byte_lines()
     return (sentence.text.encode() + b"\n" for sentence in _conllu(file))
@@ -121,7 +121,7 @@ def corpus_format(file):
     return "conllu" if file.kind.format == "conllu" else "text"
 
 
-def _warn_of_kind(file, format=None):
+def warn_of_kind(file, format=None):
     """Warns if what is read as sentences looks like something else."""
     looks_like, path = file.kind.looks_like, file.path
     is_conllu = (format or corpus_format(file)) == "conllu"

@@ -166,6 +166,15 @@ def test_places_in_raw_text(model, folder, run):
     assert blocks[0].startswith("The\t")
 
 
+@pytest.mark.filterwarnings("always:'.* looks like")
+def test_suggestions_for_json_cause_a_warning(model, folder, run):
+    pytest.importorskip("spacy")
+    (folder / "tasks.txt").write_text('{"text": "Ann met Bo."}\n')
+    options = "--raw", "--output-format", "doccano"
+    _, err = run("tag", model, "tasks.txt", "out.jsonl", *options)
+    assert "warning: 'tasks.txt' looks like JSON" in err
+
+
 @pytest.mark.parametrize("tool", ANNOTATION_TOOLS)
 def test_suggestions_for_annotation_tools(model, folder, run, fails, tool):
     """Each line is a text, and its offsets are those of the tools."""
