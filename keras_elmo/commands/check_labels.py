@@ -44,6 +44,7 @@ import sys
 from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands import labelled_files
 from keras_elmo.commands.arguments import positive_integer
+from keras_elmo.commands.output import write_output
 
 SUMMARY = "find labels that are probably wrong"
 
@@ -91,32 +92,22 @@ def add_arguments(parser):
 
 def run(arguments):
     """Runs `keras-elmo check-labels`."""
-    from keras_elmo.files.atomic import write_atomically
-
-    to = arguments.output
     if arguments.output_format is None:
-        is_json = to.endswith(".jsonl")
+        is_json = arguments.output.endswith(".jsonl")
         arguments.output_format = "jsonl" if is_json else "text"
-    if to == STANDARD_STREAM:
-        return _check(arguments, sys.stdout.fileno())
-    write_atomically(
-        to, functools.partial(_check, arguments), arguments.overwrite
-    )
+    write_output(arguments, functools.partial(_check, arguments))
 
 
-def _check(arguments, to):
+def _check(arguments, file):
     import keras
 
     from keras_elmo.tagging.label_checks import check_labels
     from keras_elmo.text.repeated_sentences import labelled_differently
 
-    is_file = arguments.output != STANDARD_STREAM
-    say = functools.partial(print, file=sys.stderr)
-    if arguments.quiet:
-        say = lambda _: None  # noqa: E731
     text, scheme = labelled_files.read(arguments.train, arguments)
     labelled_files.check_labels(text)
-    say(labelled_files.describe(text, scheme))
+    if not arguments.quiet:
+        print(labelled_files.describe(text, scheme), file=sys.stderr)
     keras.utils.set_random_seed(arguments.seed)
     with contextlib.redirect_stdout(sys.stderr):  # It shows progress.
         issues = check_labels(
@@ -130,21 +121,19 @@ def _check(arguments, to):
         )
     repeated = [*labelled_differently(text.words, text.tags)]
     shown = issues[: arguments.limit]
-    with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:
-        if arguments.output_format == "jsonl":
-            rows = [_issue_row(text, x) for x in shown]
-            rows += [_repeated_row(text, *x) for x in repeated]
-            rows = (json.dumps(x, ensure_ascii=False) for x in rows)
-        else:
-            rows = [_issue_text(text, scheme, x) for x in shown]
-            rows += [_repeated_text(text, *x) for x in repeated]
-        for row in rows:
-            print(row, file=file)
+    if arguments.output_format == "jsonl":
+        rows = [_issue_row(text, x) for x in shown]
+        rows += [_repeated_row(text, *x) for x in repeated]
+        rows = (json.dumps(x, ensure_ascii=False) for x in rows)
+    else:
+        rows = [_issue_text(text, scheme, x) for x in shown]
+        rows += [_repeated_text(text, *x) for x in repeated]
+    for row in rows:
+        print(row, file=file)
     groups = labelled_files.many(len(repeated), "group")
-    say(
+    return (
         f"{len(shown):,} of {len(issues):,} places where the tagger differs, "
         f"and {groups} of equal sentences with different labels"
-        + (f" in '{arguments.output}'" if is_file else "")
     )
 
 

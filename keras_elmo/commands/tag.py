@@ -52,19 +52,18 @@ import functools
 import itertools
 import json
 import re
-import sys
 import warnings
 
 from keras_elmo.choices import ANNOTATION_TOOLS
 from keras_elmo.choices import CORPUS_FORMATS
 from keras_elmo.choices import LABELLED
 from keras_elmo.choices import QUANTIZATIONS
-from keras_elmo.choices import STANDARD_STREAM
 from keras_elmo.commands.arguments import add_corpus_arguments
 from keras_elmo.commands.arguments import add_tagger_argument
 from keras_elmo.commands.arguments import open_text
 from keras_elmo.commands.arguments import read_counted
 from keras_elmo.commands.labelled_files import add_column_arguments
+from keras_elmo.commands.output import write_output
 from keras_elmo.commands.progress import ProgressDisplay
 from keras_elmo.commands.suggestions import write_suggestions
 
@@ -118,8 +117,6 @@ def _probability(text):
 
 def run(arguments):
     """Runs `keras-elmo tag`."""
-    from keras_elmo.files.atomic import write_atomically
-
     to, columns = arguments.output, arguments.column or arguments.word_column
     is_raw = arguments.format == "raw" and not columns
     if arguments.output_format in ANNOTATION_TOOLS and not is_raw:
@@ -137,13 +134,10 @@ def run(arguments):
         is_json = to.endswith(".jsonl")
         arguments.output_format = "jsonl" if is_json else LABELLED
     with ProgressDisplay(arguments.quiet) as progress:
-        if to == STANDARD_STREAM:
-            return _tag(arguments, sys.stdout.fileno(), progress)
-        write = functools.partial(_tag, arguments, progress=progress)
-        write_atomically(to, write, arguments.overwrite)
+        write_output(arguments, functools.partial(_tag, arguments, progress))
 
 
-def _tag(arguments, to, progress):
+def _tag(arguments, progress, file):
     from keras_elmo.tagging.tagger import Tagger
     from keras_elmo.tagging.text_spans import tag_sentences
 
@@ -153,33 +147,26 @@ def _tag(arguments, to, progress):
     if threshold is not None:  # Also if INPUT is empty.
         tagger.predict_entities([], threshold=threshold)
     if arguments.output_format in ANNOTATION_TOOLS:
-        return write_suggestions(arguments, tagger, to, progress)
+        return write_suggestions(arguments, tagger, file, progress)
     sentences, gap = _read(arguments, tagger.tag_names, progress)
     is_json = arguments.output_format == "jsonl"
     done = tokens = 0
-    is_file = arguments.output != STANDARD_STREAM
-    with open(to, "w", encoding="utf-8", newline="\n", closefd=is_file) as file:
-        while chunk := list(itertools.islice(sentences, CHUNK)):
-            words = [sentence.tokens for sentence in chunk]
-            if is_json or threshold is not None:
-                tags, spans = tag_sentences(tagger, words, threshold, verbose=0)
+    while chunk := list(itertools.islice(sentences, CHUNK)):
+        words = [sentence.tokens for sentence in chunk]
+        if is_json or threshold is not None:
+            tags, spans = tag_sentences(tagger, words, threshold, verbose=0)
+        else:
+            tags, spans = tagger.predict(words, verbose=0), None
+        for i, (sentence, row) in enumerate(zip(chunk, tags)):
+            if is_json:
+                text = _as_json(sentence, row, spans and spans[i])
             else:
-                tags, spans = tagger.predict(words, verbose=0), None
-            for i, (sentence, row) in enumerate(zip(chunk, tags)):
-                if is_json:
-                    text = _as_json(sentence, row, spans and spans[i])
-                else:
-                    text = _as_columns(sentence, row, gap)
-                print(text, file=file)
-                tokens += len(row)
-                done += bool(row) or arguments.format != "raw"
-            progress.update(done, tokens)
-    if not arguments.quiet:
-        where = f" in '{arguments.output}'" if is_file else ""
-        print(
-            f"{done:,} sentences, {tokens:,} tokens{where}",
-            file=sys.stdout if is_file else sys.stderr,
-        )
+                text = _as_columns(sentence, row, gap)
+            print(text, file=file)
+            tokens += len(row)
+            done += bool(row) or arguments.format != "raw"
+        progress.update(done, tokens)
+    return f"{done:,} sentences, {tokens:,} tokens"
 
 
 def _as_columns(sentence, tags, gap):
