@@ -44,6 +44,7 @@ def main():
     parser.add_argument("--sentences", type=int, help="the first ones")
     parser.add_argument("--output", required=True, help="JSON file to write")
     options = parser.parse_args()
+    output = vars(options).pop("output")
     rows, later = map(read, (options.train, options.corrected))
     later = {tuple(words): tags for words, tags in later}
     rows = [x for x in rows if not later or tuple(x[0]) in later]
@@ -89,7 +90,7 @@ def main():
         random_share=len(wrong) / number,
         first=[{"words": rows[x[0]][0], **x._asdict()} for x in found[:30]],
     )
-    write_results(options.output, results)
+    write_results(output, results)
 
 
 def read(paths):

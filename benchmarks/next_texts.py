@@ -31,6 +31,7 @@ def main():
     parser.add_argument("--seeds", type=int, default=5)
     parser.add_argument("--output", required=True, help="JSON file to write")
     options = parser.parse_args()
+    output = vars(options).pop("output")
     (pairs, labels, scheme), (test, *_) = (
         labelled_pairs(*zip(*read([path])), 16, 300) for path in options.files
     )
@@ -45,7 +46,7 @@ def main():
             runs.append(curve(data, test, order, name))
             print(seed, name, runs[-1], flush=True)
     results = begin_results(options=vars(options), curves=curves)
-    write_results(options.output, results)
+    write_results(output, results)
 
 
 def curve(data, test, order, name):
