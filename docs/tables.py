@@ -96,8 +96,8 @@ def make_tables():
     yield page, "Memory", memory()
     yield page, "Backends", backends()
     yield page, "GPU", gpus()
-    yield "docs/pretraining.md", "What an hour gives", an_hour()
     yield "benchmarks/README.md", "Pretraining", perplexities()
+    yield "benchmarks/README.md", "Recipes for training", an_hour()
     yield "benchmarks/README.md", "Serving", serving()
     yield "docs/onnx.md", "Accuracy", eight_bits()
 
