@@ -174,6 +174,8 @@ def thresholds():
         for name in ("EWT", "PUD, news", "Broad Twitter Corpus", "WNUT 2017")
     ]
     best, *others = zip(*columns)
+    # Who redacts a text wants a high recall.
+    others = [row for row in others if row[0]["threshold"] <= 0.5]
     return [
         [
             str(row[0]["threshold"] or "none"),
