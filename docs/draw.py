@@ -41,7 +41,6 @@ def main():
         draw_reliability(HERE / "reliability.svg")
         draw_sizes(HERE / "tagging-sizes.svg")
         draw_text_sizes(HERE / "tagging-text-sizes.svg")
-        draw_rivals(HERE / "rivals.svg")
         draw_small_transformer(HERE / "small_transformer.svg")
 
 
@@ -196,30 +195,6 @@ def draw_seeds(axes, x, every, color, marker, label):
     )
     style = {"color": color, "marker": marker, "label": label}
     axes.errorbar(x, means, deviations, capsize=3, **style)
-
-
-def draw_rivals(path):
-    """Draws scores against words per second, a panel for each task."""
-    tasks = read("rivals")["tasks"].values()
-    figure, panels = plt.subplots(1, len(tasks), figsize=(9, 4.2))
-    for axes, task in zip(panels, tasks):
-        for name, tagger in task["taggers"].items():
-            score = 100 * tagger["test"][task["measure"]]
-            speed = tagger["words"] / statistics.median(tagger["seconds"])
-            color = OURS if name == "keras-elmo" else OTHERS
-            axes.semilogx(speed, score, "o", color=color)
-            place = {"xytext": (0, 7), "textcoords": "offset points"}
-            axes.annotate(
-                name, (speed, score), ha="center", color=color, **place
-            )
-        measure = task["measure"].replace("f1", "F1 of entities")
-        axes.set(title=f"{task['title']}: {measure}, %")
-        axes.margins(0.2)
-        axes.xaxis.set_major_locator(plt.LogLocator(subs=(1, 2, 5)))
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.minorticks_off()
-    figure.supxlabel("words per second", size=11)
-    save(figure, path, "rivals")
 
 
 def draw_small_transformer(path):

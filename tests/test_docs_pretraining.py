@@ -12,7 +12,7 @@ from small_models import ENGLISH_TINY
 
 
 @pytest.mark.exhaustive
-def test_the_page(tmp_path, monkeypatch, capsys):
+def test_the_page(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     shutil.copytree(ENGLISH_TINY, "my_elmo")
     pathlib.Path("corpus").mkdir()
@@ -28,6 +28,3 @@ def test_the_page(tmp_path, monkeypatch, capsys):
     assert all(np.abs(state).max() > 0 for state in states)
     right, wrong = names["model"].log_probabilities(names["sentences"])
     assert (right > wrong).all()
-    after, before, both = capsys.readouterr().out.splitlines()[-3:]
-    assert "'bank'" not in after
-    assert both not in (after, before)
