@@ -2,9 +2,10 @@
 
 python docs/reference.py
 
-It fills in the tables of reference/index.md, whose rows are the page's own, and
-writes what follows the mark in reference/command-line.md. A test says that the
-pages are what this program writes.
+It fills in the tables of reference/index.md, whose rows are the page's own; the
+table of presets in models.md; and what follows the mark in
+reference/command-line.md. A test says that the pages are what this program
+writes.
 """
 
 import inspect
@@ -32,11 +33,12 @@ def main():
 def make_pages():
     """Yields the path and the text of each page."""
     page = REFERENCE / "index.md"
-    names, heading, presets = page.read_text("utf-8").partition("## Presets")
-    names = re.sub(r"^\| \[?`([\w.]+)`.*", row_of_name, names, flags=re.M)
+    names = page.read_text("utf-8")
+    yield page, re.sub(r"^\| \[?`([\w.]+)`.*", row_of_name, names, flags=re.M)
+    page = ROOT / "docs/models.md"
     rows = re.compile(r"(?<=\| ---: \| --- \| --- \|\n)(\|.*\n)*")
-    presets = rows.sub("".join(rows_of_presets()), presets, count=1)
-    yield page, names + heading + presets
+    presets = "".join(rows_of_presets())
+    yield page, rows.sub(presets, page.read_text("utf-8"), count=1)
     page = REFERENCE / "command-line.md"
     own, mark, _ = page.read_text("utf-8").partition(MARK)
     yield page, own + mark + "".join(sections_of_commands())
