@@ -10,7 +10,6 @@ from statistics import median
 import pytest
 from conftest import ROOT
 
-from keras_elmo import PRESETS
 from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.text import read_conll
 
