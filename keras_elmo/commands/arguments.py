@@ -124,8 +124,10 @@ def open_text(arguments):
     is_json = file.kind.format == "jsonl"
     if is_json and arguments.format in (None, "raw"):
         raise ValueError(
-            "INPUT must be text, and not JSON Lines. Write its texts to a file,"
-            f" such as with: jq -r .text. Received: '{file.path}'"
+            "INPUT must be text, and not JSON. Write its texts to a file, with "
+            "jq -r .text if each line has an object, or with jq -r "
+            "'.[].data.text' for tasks of Label Studio. "
+            f"Received: '{file.path}'"
         )
     return file
 

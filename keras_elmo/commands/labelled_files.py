@@ -145,7 +145,7 @@ def check_known(text, scheme, known, known_scheme):
         said = (
             f"'{text.path}' has labels that the tagger cannot predict: "
             + _shown(
-                f"{x!r} ({text.unit} {line:,})" for x, line in unknown.items()
+                f"{x!r} ({text.unit} {line})" for x, line in unknown.items()
             )
         )
         if not {*map(kind, counts)} & known - {"O"}:

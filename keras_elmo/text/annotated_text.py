@@ -120,9 +120,7 @@ def read_annotated(file, language="en"):
         reading = [f"spaCy's rules ({language})"]
         accepted = [x for x in examples if x[2] is not None]
         if left_out := len(examples) - len(accepted):
-            reading.append(
-                f"{left_out:,} texts that were not accepted left out"
-            )
+            reading.append(f"left out, because not accepted: {left_out:,}")
         if _are_single(lines, accepted):
             warnings.warn(
                 f"'{file.path}' seems to have answers about single spans, as "
@@ -133,7 +131,8 @@ def read_annotated(file, language="en"):
             )
         sentences = _tagged(file.path, unit, accepted, language)
     if not sentences:
-        raise ValueError(f"'{file.path}' contains no sentences.")
+        why = "".join(f" {x.capitalize()}." for x in reading[1:])
+        raise ValueError(f"'{file.path}' contains no sentences.{why}")
     return sentences, reading, unit
 
 
@@ -372,7 +371,7 @@ def _check_cut(path, cut, texts):
     others = f", others in {', '.join(places[:_PLACES])}" * (len(cut) > 1)
     others += " and so on" * (len(places) > _PLACES)
     warnings.warn(
-        f"'{path}', {cut[0].message}, so the whole words are labelled. There "
-        f"are {len(cut):,} such spans{others}{why}.",
+        f"'{path}', {cut[0].message}, so the whole words are labelled. Spans "
+        f"that cut words: {len(cut):,}{others}{why}.",
         stacklevel=4,
     )

@@ -52,8 +52,9 @@ def read_task(task):
     Raises:
         ValueError: If it has not one text, or a span has not one label.
     """
-    if "annotations" in task:
-        done = [x for x in task["annotations"] if not x.get("was_cancelled")]
+    if "annotations" in task or "predictions" in task:
+        done = task.get("annotations", ())
+        done = [x for x in done if not x.get("was_cancelled")]
         done.sort(key=lambda x: x.get("created_at") or "")
         values = (
             [x.get("value", {}) for x in done[-1]["result"]] if done else []

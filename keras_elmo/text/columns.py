@@ -32,11 +32,13 @@ _NAME = re.compile(
 )
 
 _WAYS_OUT = {
-    text_kinds.JSON: "is JSON. Of annotated text, keras-elmo train-tagger and "
-    "evaluate read JSON Lines: a file that ends in .jsonl, with an object in "
-    "each line that has a text and its spans; or .json of Label Studio",
-    text_kinds.COMMAS: "has columns separated by commas. Write tabs instead: "
-    "python -c \"import csv, sys; [print(*row, sep='\\t') for row in "
+    text_kinds.JSON: "is JSON. keras-elmo train-tagger, evaluate and "
+    "check-labels read annotated text: a file that ends in .jsonl, with an "
+    "object in each line that has a text and its spans; or .json of Label "
+    "Studio",
+    text_kinds.COMMAS: "has columns separated by commas. If an annotation tool "
+    'wrote them, export JSON. If not, write tabs instead: python -c "import '
+    "csv, sys; [print(*row, sep='\\t') for row in "
     "csv.reader(sys.stdin, delimiter=',')]\" < OLD > NEW",
     text_kinds.CONLLU: "is CoNLL-U: let its name end in .conllu",
     text_kinds.CR: "has lines that end in CR alone: tr '\\r' '\\n' < OLD > NEW",

@@ -1,9 +1,12 @@
 """Sentences that are in a text, or in two texts, more than once."""
 
+import textwrap
 import warnings
 
 # Shorter sentences, such as "What do you think ?", are in many texts.
 _SHORT = 5
+# Characters of one that a warning shows.
+_SHOWN = 60
 
 
 def warn_of_repeated(sentences, others, what, where, share=0.0):
@@ -18,13 +21,14 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
         share: Float, the share of the sentences above which it warns.
     """
     others = set(map(tuple, others))
-    found = [tuple(x) in others for x in sentences if len(x) > _SHORT]
-    number = sum(found)
-    if number > share * len(found):
+    checked = [tuple(x) for x in sentences if len(x) > _SHORT]
+    found = [x for x in checked if x in others]
+    if len(found) > share * len(checked):
+        first = textwrap.shorten(" ".join(found[0]), _SHOWN)
         warnings.warn(
-            f"{number:,} of {len(found):,} {what} are in {where}, too "
-            "(only sentences of more than five words count). So they do not "
-            "show how good the result is on other text.",
+            f"{len(found):,} of {len(checked):,} {what} are in {where}, too, "
+            f"such as {first!r} (only sentences of more than five words count)."
+            " So they do not show how good the result is on other text.",
             stacklevel=3,
         )
 

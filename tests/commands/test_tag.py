@@ -363,11 +363,11 @@ def test_errors_leave_no_output(model, folder, fails):
         ("corpus.txt out --raw --language q", "one of ['af'"),
         ("corpus.txt out.jsonl.gz", "JSON Lines if its name ends"),
         ("corpus.txt out.JSONL", "JSON Lines if its name ends"),
-        ("rows.jsonl out", "and not JSON Lines. Write its texts"),
-        ("rows.jsonl out --raw", "and not JSON Lines. Write its texts"),
+        ("rows.jsonl out", "and not JSON. Write its texts"),
+        ("rows.jsonl out --raw", "and not JSON. Write its texts"),
         (
             "rows.jsonl out --raw --output-format doccano",
-            "and not JSON Lines. Write its texts",
+            "and not JSON. Write its texts",
         ),
         ("corpus.txt corpus.txt", "To replace it, pass --overwrite."),
     ]:

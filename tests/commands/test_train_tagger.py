@@ -93,11 +93,11 @@ def test_scores_of_sentences_that_are_trained_on(folder, train, run):
     (folder / "dev.conll").write_text("\n".join(rows[17:]))
     (folder / "test.conll").write_text("\n".join([*rows[12:18], "a O\n"]))
     out, err = run(*TRAINING, "--test", "test.conll")
-    assert "6 of 6 test sentences are in TRAIN, too (" in err
-    assert "1 of 6 test sentences are in --dev, too (" in err
+    assert "6 of 6 test sentences are in TRAIN, too, " in err
+    assert "1 of 6 test sentences are in --dev, too, " in err
     assert "test.conll: " in out and "dev.conll: " in out
     out, err = run(*TRAINING, "--test", "train.conll", "--overwrite")
-    assert "20 of 20 test sentences are in TRAIN, too (" in err
+    assert "20 of 20 test sentences are in TRAIN, too, " in err
     assert "train.conll (training sentences): " in out and "dev.conll: " in out
 
 

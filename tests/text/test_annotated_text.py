@@ -128,7 +128,7 @@ def test_texts_without_spans(tmp_path):
     assert found.words == [["Bo", "ran"]] * 2 + [["Bo"]]
     assert found.tags == [["B-PER", "O"], ["O", "O"], ["O"]]
     assert [x.lines for x in found.sentences] == [[1, 1], [3, 3], [7]]
-    assert found.reading[-1] == "2 texts that were not accepted left out"
+    assert found.reading[-1] == "left out, because not accepted: 2"
 
 
 def test_a_sentence_does_not_end_within_a_span(tmp_path):
@@ -150,8 +150,8 @@ def test_spans_that_cut_words_are_widened_and_told(tmp_path):
         {"text": "Ann  met MrXu-Li now", "label": spans},
     )
     message = (
-        r"line 3: the span 'rXu' \(X\) cuts words of 'MrXu', so .* are 2 such "
-        r"spans, others in line 3\."
+        r"line 3: the span 'rXu' \(X\) cuts words of 'MrXu', so .* Spans "
+        r"that cut words: 2, others in line 3\."
     )
     with pytest.warns(UserWarning, match=message):
         found = read_labelled(path)

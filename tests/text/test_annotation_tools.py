@@ -93,7 +93,7 @@ def test_there_and_back(tmp_path, tool, export, name):
     first, *_, last = found.sentences
     numbers = [70, 72] if is_array else [1, 3]
     assert [first.lines[0], last.lines[0]] == numbers
-    left_out = "1 texts that were not accepted left out"
+    left_out = "left out, because not accepted: 1"
     assert (left_out in found.reading) == (name == "project.json")
 
 
@@ -127,7 +127,10 @@ ONE = {"data": {"text": "a"}, "annotations": [{"result": []}]}
             [{**ONE, "annotations": [{"result": [{"value": {"labels": []}}]}]}],
             "task 1: expected",
         ),
-        ([ONE, {"data": {"text": "a"}, "predictions": []}], "task 2: expected"),
+        (
+            [{"data": {"text": "a"}, "predictions": []}],
+            "contains no sentences. Left out, because not accepted: 1.",
+        ),
     ],
 )
 def test_arrays_that_are_refused(tmp_path, text, told):

@@ -19,7 +19,8 @@ def test_long_sentences_that_are_repeated(others, share, number):
         warn_of_repeated(
             [*LONG, SHORT], [*others, SHORT], "sentences", "TRAIN", share
         )
-    told = [f"{number} of 20 sentences are in TRAIN, too"] * bool(number)
+    told = f"{number} of 20 sentences are in TRAIN, too, such as 'b b b b b 0'"
+    told = [told] * bool(number)
     assert [str(x.message).partition(" (")[0] for x in found] == told
 
 
