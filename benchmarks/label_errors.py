@@ -88,9 +88,18 @@ def main():
         found={n: len(set().union(*hits[:n])) for n in (50, 100, 200, 400)},
         found_in_all=len(set().union(*hits)),
         random_share=len(wrong) / number,
-        first=[{"words": rows[x[0]][0], **x._asdict()} for x in found[:30]],
+        first=[describe(rows, *x) for x in zip(found[:30], hits)],
     )
     write_results(output, results)
+
+
+def describe(rows, issue, hits):
+    """Returns a place with the words around it, for you to judge."""
+    (words, _), start, end = rows[issue.sentence], issue.start, issue.end
+    parts = words[max(0, start - 6) : start], words[start:end], words[end:][:6]
+    before, inside, after = map(" ".join, parts)
+    text = f"{before} [[{inside}]] {after}".strip()
+    return {"text": text, **issue._asdict(), "is_wrong": len(hits) > 0}
 
 
 def read(paths):
