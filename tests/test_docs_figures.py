@@ -283,7 +283,7 @@ def test_other_packages():
     ours, theirs = (
         median(small["training"][name]) for name in ("ElmoLayer", "AllenNLP")
     )
-    check(BENCHMARKS, f"in a compiled model is {theirs / ours:.1f} times")
+    check(BENCHMARKS, f"20 words, is {theirs / ours:.1f} times as fast in a")
     check(BENCHMARKS, f"ran on {original['date']}")
     for results in (original, small):
         check(BENCHMARKS, f"the first {results['sentences']} for the")
@@ -407,8 +407,10 @@ def test_serving():
     assert results["wrong"] == 0
     check(PROGRAMS, f"request of 1 to {results['largest']} sentences of UD")
     check(PROGRAMS, f"takes with `{results['model']}`")
-    ms = f"{1000 * median(results['alone']):.0f} ms for a request"
-    check("docs/serving.md", f"takes [{ms}](")
+    largest, model = results["largest"], results["model"]
+    ms = f"takes [{1000 * median(results['alone']):.0f} ms]"
+    link = f"{ms}(../benchmarks/README.md#serving) with `{model}`"
+    check("docs/serving.md", f"all vectors of 1 to {largest} sentences {link}")
 
 
 def test_the_browser():

@@ -3,11 +3,14 @@
 import json
 import pathlib
 import re
+import runpy
 import shutil
 import subprocess
+import sys
 import threading
 import urllib.request
 from unittest import mock
+from urllib.error import HTTPError
 
 import numpy as np
 import pytest
@@ -16,6 +19,7 @@ from conftest import ON_TENSORFLOW
 from conftest import ROOT
 from doc_snippets import read_blocks
 from doc_snippets import run_blocks
+from serving import rest_server
 
 import keras_elmo
 from keras_elmo.commands.main import main
@@ -66,7 +70,9 @@ def test_whole_tokens_of_a_treebank(run_page, tmp_path):
 
 
 @pytest.mark.exhaustive
-def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
+def test_a_classifier_of_the_rows_of_a_table(
+    run_page, tmp_path, monkeypatch, capsys
+):
     rows = ["text,label", *["Good film.,good", "Dull!,bad", ",bad", "x,"] * 9]
     (tmp_path / "reviews.csv").write_text("\n".join(rows), "utf-8")
     names, _ = run_page("docs/classify.md")
@@ -85,7 +91,25 @@ def test_a_classifier_of_the_rows_of_a_table(run_page, tmp_path):
     np.testing.assert_allclose(answer["label"], expected, atol=1e-5)
     assert words[-1] == ["नमस्ते", "दुनिया", "।", "வணக்கம்", "don", "'", "t"]
     assert names["classify"]([]) == []
+    check_client(monkeypatch, capsys)
     check_server(texts, found)
+
+
+def wrong(instances):
+    return json.dumps({"instances": instances}).encode()
+
+
+def check_client(monkeypatch, capsys):
+    """Asks for labels with the client of TensorFlow Serving."""
+    urlopen = rest_server.opener(reviews="served/reviews/1")
+    command = ["client.py", "--server", rest_server.URL, "--model", "reviews"]
+    with monkeypatch.context() as patch:
+        patch.setattr(urllib.request, "urlopen", urlopen)
+        patch.setattr(sys, "argv", [*command, "Good film.", "Dull!"])
+        path = str(ROOT / "examples/serving/client.py")
+        runpy.run_path(path, run_name="__main__")
+    printed = capsys.readouterr().out
+    assert re.findall("label_labels: (.*)", printed) == ["good", "bad"]
 
 
 def check_server(texts, labels):
@@ -102,6 +126,10 @@ def check_server(texts, labels):
             body = json.dumps({"instances": asked}).encode()
             with urllib.request.urlopen(url, body) as answer:
                 assert json.load(answer) == {"predictions": expected}
+        for body in (b"{", b"[]", b"{}", *map(wrong, ("a", [["a"]], [1]))):
+            with pytest.raises(HTTPError, match="400") as info:
+                urllib.request.urlopen(url, body)
+            info.value.close()
     finally:
         server.shutdown()
         server.server_close()

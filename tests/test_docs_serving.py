@@ -106,14 +106,17 @@ def answer(request, folder):
     return {name: outputs[name].numpy() for name in wanted}
 
 
-def test_grpc(serving_api, exported):
+def test_grpc(serving_api, exported, capsys):
     import grpc
     from tensorflow_serving.apis import predict_pb2
     from tensorflow_serving.apis import prediction_service_pb2_grpc as service
 
+    asked = []
+
     class Servicer(service.PredictionServiceServicer):
         def Predict(self, request, context):
             response = predict_pb2.PredictResponse()
+            asked.append(list(request.output_filter))
             for name, array in answer(request, exported).items():
                 response.outputs[name].CopyFrom(tf.make_tensor_proto(array))
             return response
@@ -121,13 +124,18 @@ def test_grpc(serving_api, exported):
     server = grpc.server(futures.ThreadPoolExecutor(1))
     service.add_PredictionServiceServicer_to_server(Servicer(), server)
     port = server.add_insecure_port("127.0.0.1:0")
+    client = runpy.run_path(str(ROOT / "examples/serving/grpc_client.py"))
+    texts, address = ["First sentence .", "Another ."], f"127.0.0.1:{port}"
     server.start()
     try:
-        code = (ROOT / "examples/serving/grpc_client.py").read_text()
-        code = code.replace("localhost:8500", f"127.0.0.1:{port}")
-        names = run_blocks([code])
-        names["channel"].close()
+        client["main"]([*texts, "--server", address])
+        vectors = client["ask"](texts, address, "elmo", "elmo")
+        with pytest.raises(SystemExit):
+            client["main"]([*texts, "--server", address, "--output", "none"])
     finally:
         server.stop(None).wait()
-    assert list(names["response"].outputs) == ["elmo"]
-    check_vectors(names["vectors"], ["First sentence .", "Another ."])
+    printed = capsys.readouterr()
+    assert printed.out == "(2, 3, 512)\n"
+    assert printed.err.startswith("grpc_client.py: ")
+    assert asked == [["elmo"], ["elmo"], ["none"]]
+    check_vectors(vectors, texts)

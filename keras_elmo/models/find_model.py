@@ -60,9 +60,11 @@ def find_model(model, weights=None, names=PRESETS) -> FoundModel:
         head, elmo = TAGGERS[model]
         return KerasFile(head, name=model, elmo=find_model(elmo))
     if is_name:
-        return FoundBilm(download_preset(model), name=model)
+        return _preset(model)
     if path.endswith(".keras") and os.path.isfile(path):
         return KerasFile(path)
+    if path.endswith(".onnx") and os.path.isfile(path):
+        raise _exported(path, "an ONNX file, which onnxruntime runs")
     if os.path.exists(path):
         folder = open_folder(path)
         return _kind_of(folder)(folder)
@@ -72,6 +74,19 @@ def find_model(model, weights=None, names=PRESETS) -> FoundModel:
         f"one of {names}, or the path or URL of a model. "
         f"Received: {model!r}.{did_you_mean(path, names)}"
     )
+
+
+def _preset(name):
+    """Returns the `FoundBilm` of a preset."""
+    try:
+        return FoundBilm(download_preset(name), name=name)
+    except OSError as error:
+        if not os.path.exists(name):
+            raise
+        raise OSError(
+            f"'{name}' is the name of a preset, which takes precedence over a "
+            f"path. If you mean the one here, write './{name}'. {error}"
+        ) from error
 
 
 def _kind_of(folder):
@@ -105,8 +120,19 @@ def _kind_of(folder):
         return FoundBilm
     if len(files) == 1 and os.path.isdir(folder.path):
         return lambda folder: KerasFile(folder.file(files[0]))
+    if "saved_model.pb" in found:
+        kind = "a SavedModel, which TensorFlow Serving and tf.saved_model.load"
+        raise _exported(folder.path, f"{kind} take")
     raise ValueError(
         f"'{folder.path}' holds no model: expected options.json with an .hdf5 "
         "file, one .keras file, or the files of ELMoForManyLangs or "
         f"ElmoLayer.save_to_preset. Received: {sorted(names)[:10]}"
+    )
+
+
+def _exported(path, kind):
+    """Returns the error for a file or folder that was exported."""
+    return ValueError(
+        "An exported model cannot be loaded here. Expected the model from "
+        f"which it was exported. Received: '{path}', {kind}"
     )

@@ -91,7 +91,8 @@ class KerasFile(FoundModel):
     def how_to_load(self):
         if self.name != self.path:
             return f"keras_elmo.Tagger.load({quoted(self.name)})"
-        return f"keras.saving.load_model({quoted(self.path)})"
+        load = f"keras.saving.load_model({quoted(self.path)})"
+        return f"import keras, keras_elmo; {load}"
 
 
 def _check_weights(path):

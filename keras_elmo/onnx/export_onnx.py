@@ -34,7 +34,7 @@ def export_onnx(
     layers.
 
     A tagger or a classifier is a Functional or Sequential model that starts
-    with an `ElmoLayer`, perhaps beside a `WordVectors`, and continues with
+    with an `ElmoLayer`, alone or next to `WordVectors`, and continues with
     `Dense`, `LSTM`, `Bidirectional`, `Concatenate` and dropout layers,
     `SentencePooling`, `CRF` and `CRFDecoder`. The outputs are those of the
     model, named after their layers: label ids from a `CRFDecoder`, floats from

@@ -17,6 +17,10 @@ _DROPOUTS = (
     keras.layers.GaussianDropout,
     keras.layers.GaussianNoise,
 )
+_POOLINGS = (
+    keras.layers.GlobalAveragePooling1D,
+    keras.layers.GlobalMaxPooling1D,
+)
 
 
 class TaggerLayers:
@@ -168,11 +172,14 @@ def _lstm_arrays(lstm):
 
 
 def _fail(layer, received):
+    advice = "Use `export_saved_model` for other models."
+    if isinstance(layer, keras.Model):
+        advice = "Call the layers of the model inside the model one by one."
+    elif isinstance(layer, _POOLINGS):
+        advice = "Use `SentencePooling` in its place."
     raise ValueError(
-        "For ONNX, an `ElmoLayer`, perhaps beside `WordVectors`, may be "
-        "followed by Dense, LSTM, Bidirectional, Concatenate and dropout "
-        "layers, `SentencePooling`, `CRF` and `CRFDecoder`, on whole sentences."
-        " Instead of a model inside the model, call its layers one by one. Use "
-        "`export_saved_model` for other models. Received: layer "
-        f"'{layer.name}' with {received}"
+        "For ONNX, the layers after an `ElmoLayer` and `WordVectors` must be "
+        "Dense, LSTM, Bidirectional, Concatenate and dropout layers, "
+        "`SentencePooling`, `CRF` and `CRFDecoder`, on whole sentences. "
+        f"{advice} Received: layer '{layer.name}' with {received}"
     )

@@ -159,7 +159,10 @@ def covered_share(words, known, text="the text"):
         f"The vocabulary has {share:.1%} of {text}'s words. The perplexity "
         "says little, because all other words count as <UNK>, which is easy to "
         "predict. So compare it only with that of models with this vocabulary. "
-        "More text of this kind, or a lower minimum count, covers more words."
+        "Check that the text is tokenised like the text of the vocabulary, "
+        "with the same case: 'bank.' and 'Bank' are other words than 'bank'. "
+        "A vocabulary that you make from a text of your own covers more words "
+        "with a lower minimum count, or with more text of this kind."
     )
     if not found:
         raise ValueError(message)

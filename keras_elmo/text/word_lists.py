@@ -83,8 +83,9 @@ def _listed(items):
 def _word_bytes(sentence, i):
     if not isinstance(sentence, list):
         raise ValueError(
-            "Each sentence must be a list of words; split it first, with "
-            "`sentence.split()` for instance. "
+            "Each sentence must be a list of words. For text as people write "
+            "it, `keras_elmo.text.tokenize(text)` returns such sentences. If "
+            "spaces separate all tokens, use `sentence.split()`. "
             f"Received as sentence {i}: {sentence!r}"
         )
     words = []

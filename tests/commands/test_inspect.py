@@ -89,7 +89,9 @@ def test_a_keras_file(shows):
     shown = shows("inspect", "a.keras")
     assert shown[0].endswith(": a .keras file, a whole Keras model")
     assert shown[1] == "  layers: InputLayer, ElmoLayer"
-    assert shown[-1] == 'To load it: keras.saving.load_model("a.keras")'
+    code = 'import keras, keras_elmo; keras.saving.load_model("a.keras")'
+    assert shown[-1] == f"To load it: {code}"
+    exec(code, {})
     mix = elmo.scalar_mixes[0]
     mix.gamma.assign(np.nan * np.ones(mix.gamma.shape))
     model.save("a.keras")

@@ -198,3 +198,9 @@ def test_what_is_no_model(tmp_path):
     (tmp_path / "empty.zip").write_bytes(b"PK\x05\x06" + bytes(18))
     with pytest.raises(ValueError, match=r"empty\.zip' holds no model"):
         find_model(tmp_path / "empty.zip")
+    (tmp_path / "a.onnx").write_bytes(b"\x08\n")
+    (tmp_path / "served").mkdir()
+    (tmp_path / "served/saved_model.pb").touch()
+    for name, runs in (("a.onnx", "onnxruntime"), ("served", "saved_model")):
+        with pytest.raises(ValueError, match=f"{name}', an? .* which .*{runs}"):
+            find_model(tmp_path / name)

@@ -78,6 +78,17 @@ def test_weights_have_the_checksum_of_the_preset(monkeypatch, model, cache):
         assert server.requests.count("/any_options.json") == 1
 
 
+def test_a_folder_with_the_name_of_a_preset(cache, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    publish(monkeypatch, "http://127.0.0.1:9")
+    with pytest.raises(OSError, match=r"^The download of"):
+        ElmoLayer.from_preset("small")
+    make_elmo().save_to_preset("small")
+    with pytest.raises(OSError, match=r"write '\./small'\. The download of"):
+        ElmoLayer.from_preset("small")
+    ElmoLayer.from_preset("./small")
+
+
 def check_fails(url, path):
     """Checks that the download fails, and that the message says what to do."""
     with pytest.raises(OSError, match="The download of") as info:

@@ -296,8 +296,20 @@ def two_sizes(x):
     return L.Bidirectional(lstm(), backward_layer=backward)(x)
 
 
+def inner_model(x):
+    inputs = keras.Input(x.shape[1:])
+    inner = keras.Model(inputs, L.Dense(2)(inputs))
+    inner.supports_masking = True
+    return inner(x)
+
+
 AFTER_ELMO = [
-    (lambda x: L.GlobalAveragePooling1D()(x), "GlobalAveragePooling1D"),
+    (
+        lambda x: L.GlobalAveragePooling1D()(x),
+        "Use `SentencePooling` in its place.*GlobalAveragePooling1D",
+    ),
+    (inner_model, "Call the layers of the model inside .* class Functional"),
+    (lambda x: L.GRU(2)(x), "Use `export_saved_model` for .* class GRU"),
     (lambda x: L.LSTM(2)(x), "return_sequences=False"),
     (lambda x: bilstm(activation="relu")(x), "activation=relu"),
     (lambda x: L.Bidirectional(L.GRU(2))(x), "other than LSTM in it"),

@@ -140,7 +140,7 @@ def test_words_may_be_set_later():
 def test_probabilities_need_words_and_sentences():
     for model, text, told in (
         (make_new(), TEXT, r"words=None\. Load it with"),
-        (make(), ["the cat sat"], "must be a list of words"),
+        (make(), ["the cat sat"], "list of words.*text.tokenize"),
         (make(), [["A", "mouse"]], r"has 0\.0% of the text's words"),
         (make(), [], "at least one sentence"),
     ):
