@@ -7,9 +7,9 @@
 With `--noise`, a share of the words get another label at random; or of the
 entities, a quarter each is dropped, gets another type (with one type, another
 edge), is moved by a word, and is invented on a noun. With `--corrected`, labels
-are wrong that are others there, in sentences with the same words. With neither,
-you judge the first places yourself. With `--words`, taggers get these vectors
-alone, without ELMo.
+are wrong that are others there, in sentences with the same words. You judge the
+first places that the program has not changed. With `--words`, taggers get these
+vectors alone, without ELMo.
 """
 
 import random
@@ -77,6 +77,7 @@ def main():
         for i, start, end, *_ in found
     ]
     number = sum(len(spans(scheme, tags)) for _, tags in rows)
+    unknown = [x for x in zip(found, hits) if not (options.noise and x[1])]
     results = begin_results(
         options=vars(options),
         sentences=len(rows),
@@ -88,7 +89,7 @@ def main():
         found={n: len(set().union(*hits[:n])) for n in (50, 100, 200, 400)},
         found_in_all=len(set().union(*hits)),
         random_share=len(wrong) / number,
-        first=[describe(rows, *x) for x in zip(found[:30], hits)],
+        first=[describe(rows, *x) for x in unknown[:30]],
     )
     write_results(output, results)
 

@@ -45,8 +45,9 @@ def main():
             keras.utils.set_random_seed(seed)
             runs.append(curve(data, test, order, name))
             print(seed, name, runs[-1], flush=True)
-    results = begin_results(options=vars(options), curves=curves)
-    write_results(output, results)
+        # After each seed, so that you can stop it.
+        results = begin_results(options=vars(options), curves=curves)
+        write_results(output, results)
 
 
 def curve(data, test, order, name):

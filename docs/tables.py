@@ -15,6 +15,8 @@ import statistics
 from statistics import mean
 from statistics import median
 
+import numpy as np
+
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 NAMES = "baseline", "elmo-both", "layer-0"
 ENGLISH_NAMES = "keras_elmo/presets/english_names/README.md"
@@ -100,6 +102,8 @@ def make_tables():
     yield "benchmarks/README.md", "Recipes for training", an_hour()
     yield "benchmarks/README.md", "Serving", serving()
     yield "docs/onnx.md", "Accuracy", eight_bits()
+    yield "benchmarks/README.md", "Wrong labels", label_errors()
+    yield "benchmarks/README.md", "What to label next", next_texts()
 
 
 def read(name):
@@ -118,6 +122,44 @@ def with_deviation(values):
 
 def percent(share, digits=0):
     return f"{100 * share:.{digits}f}%"
+
+
+def label_errors():
+    """How many changed labels there are, and are among the first places."""
+    rows = []
+    for name in "ewt", "ewt_words", "btc", "btc_words", "ncbi", "ncbi_words":
+        results = read(f"label_errors_{name}")
+        numbers = [sum(results["wrong"].values()), *results["found"].values()]
+        numbers.append(400 * results["random_share"])
+        rows.append([f"{number:,.0f}" for number in numbers])
+    return rows
+
+
+def next_texts():
+    """F1 and the words that were read, after each step."""
+    rows = []
+    for name in "ncbi", "wnut":
+        for runs in read(f"next_texts_{name}")["curves"].values():
+            row = []
+            for points in zip(*runs):
+                words, found = zip(*points)
+                found = with_deviation([100 * x for x in found])
+                row.append(f"{found} ({mean(words):,.0f})")
+            rows.append(row)
+    return rows
+
+
+def gain_from_choice(name):
+    """What the choice adds to F1 with as many words as the random texts have.
+
+    Returns an array with a row for each seed, and a column for each step.
+    """
+    rows = []
+    curves = read(f"next_texts_{name}")["curves"].values()
+    for chosen, random in zip(*map(np.array, curves)):
+        words, found = random.T
+        rows.append(100 * (np.interp(words, *chosen.T) - found))
+    return np.array(rows)
 
 
 def parts_of_speech():

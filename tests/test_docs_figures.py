@@ -10,7 +10,6 @@ from statistics import median
 import pytest
 from conftest import ROOT
 
-from keras_elmo.pretraining.settings import RECIPES
 from keras_elmo.text import read_conll
 
 
@@ -26,7 +25,7 @@ read, scores = tables.read, tables.scores
 README, BENCHMARKS = "README.md", "docs/benchmarks.md"
 TRANSFORMERS = "docs/transformers.md"
 PRETRAINING, TAGGING = "docs/pretraining.md", tables.TAGGING
-PROGRAMS = "benchmarks/README.md"
+PROGRAMS, LABEL = "benchmarks/README.md", "docs/label.md"
 MINI_CARD = "keras_elmo/presets/english_mini/README.md"
 
 
@@ -81,17 +80,11 @@ def test_the_first_page():
     check(README, f"fine-tuned, ELMo {elmo[2]})")
     check(TRANSFORMERS, f"| {elmo[2]} (BiLSTM-CRF, `english_mini`, ")
     check(TRANSFORMERS, f"); {glove[2]} on GloVe) |")
-    float32, int8, simple_elmo, allennlp = (
-        tables.speed_up("original", "throughput", name)
-        for name in (
-            "ElmoEmbedder",
-            "ElmoEmbedder, int8",
-            "simple_elmo",
-            "AllenNLP",
-        )
+    float32, int8 = (
+        tables.speed_up("original", "throughput", f"ElmoEmbedder{end}")
+        for end in ("", ", int8")
     )
     check(README, f"corpus [{float32} times as fast as bilm-tf](")
-    check(README, f"(simple_elmo {simple_elmo}, AllenNLP {allennlp})")
     layers = read("int8_english_mini")["layers"]
     errors = [100 * share for x in layers.values() for share in x if share]
     errors = f"by {min(errors):.0f} to {max(errors):.0f}%"
@@ -363,34 +356,6 @@ def test_what_feeds_a_device():
     check(PROGRAMS, f"AMD EPYC, {results['date']}")
 
 
-def multiplications(recipe):
-    """Returns how many a token of one direction takes, forward."""
-    options, rows = RECIPES[recipe].options, RECIPES[recipe].batch_size
-    lstm, cnn = options["lstm"], options["char_cnn"]
-    units, dim = lstm["dim"], lstm["projection_dim"]
-    layers = 2 * 2 * (2 * dim * 4 * units + units * dim)
-    softmax = 2 * (1 + options["n_negative_samples_batch"]) * dim
-    filters = sum(number for _, number in cnn["filters"])
-    convolutions = sum(width * number for width, number in cnn["filters"])
-    word = cnn["max_characters_per_token"] * cnn["embedding"]["dim"]
-    word *= convolutions
-    word += cnn["n_highway"] * 2 * filters**2 + filters * dim
-    # Of a window's tokens, so many are distinct words, in real text.
-    distinct = {128: 1862, 512: 5209}[rows]
-    return layers + softmax + word * distinct / (20 * rows)
-
-
-def test_what_the_papers_model_costs():
-    paper, mini = multiplications("paper"), multiplications("gpu")
-    gpu = read("gpu_pretraining")
-    speed = gpu["tokens"] / gpu["seconds"] * mini / paper
-    hours = 10 * 832e6 / speed / 3600
-    check(PRETRAINING, f"multiplies {paper / 1e6:.0f} million numbers")
-    check(PRETRAINING, f"`english_mini` {mini / 1e6:.1f} million")
-    check(PRETRAINING, f"takes {hours:.0f} hours, and eight of them")
-    check(PRETRAINING, f"eight of them {hours / 8:.1f} hours")
-
-
 def test_backends():
     for name in ("tensorflow", "jax", "torch"):
         assert read(f"backends_{name}")["model"] == "english_mini"
@@ -425,3 +390,53 @@ def test_a_large_corpus():
     page = "docs/corpus.md"
     workers, process = map(median, read("cluster")["seconds"].values())
     check(page, f"were {process / workers:.1f} times as fast as one process")
+
+
+def test_wrong_labels():
+    ewt, btc, ncbi = (read(f"label_errors_{x}") for x in ("ewt", "btc", "ncbi"))
+    every = ewt, btc, ncbi
+    first = [x["found"]["100"] for x in every]
+    check(LABEL, "Of the first 100 places, {}, {} and {} were".format(*first))
+    shares = [f"{100 * x['random_share']:.0f}" for x in every]
+    check(LABEL, "random ones would contain {}, {} and {}.".format(*shares))
+    check(README, f"{min(first)} to {max(first)} of the first 100 were)")
+    judged = [x["judgement"] for x in btc["first"]]
+    real = judged.count("error of the file")
+    check(LABEL, f"first {len(judged)} other places in the tweets, {real} were")
+    minutes, half = (sum(x["seconds"]) / 60 for x in (ewt, ncbi))
+    assert ewt["machine"]["cores"] == 2 and f"{minutes:.0f}" == "8"
+    check(LABEL, f"For {ewt['sentences']:,} sentences, this takes eight")
+    check(PROGRAMS, f"{ewt['words']:,} words) take {minutes:.0f} minutes on")
+    sizes = f"The {ncbi['sentences']:,} sentences of NCBI ({ncbi['words']:,} "
+    check(PROGRAMS, f"{sizes}words) take {half:.0f} minutes on one core")
+
+
+def test_corrected_labels():
+    results = read("label_errors_corrected")
+    checked, found = results["checked"], results["found"]
+    check(LABEL, f"old release of EWT, {found['200']} were corrected later")
+    check(LABEL, f"random words, {200 * results['random_share']:.0f})")
+    check(PROGRAMS, f"release 2.2, {checked['sentences']:,} sentences")
+    share = f"{100 * results['random_share']:.1f}%"
+    check(PROGRAMS, f"Of their labels, {share} were changed.")
+    *some, last = found.values()
+    some = ", ".join(map(str, some))
+    check(PROGRAMS, f"and 400 places are {some} and {last} of them")
+    chance = [f"{int(n) * results['random_share']:.0f}" for n in found]
+    check(PROGRAMS, "would be {}, {}, {} and {}.".format(*chance))
+    seconds = checked["processor_seconds"] / checked["folds"]
+    check(PROGRAMS, f"take {seconds / 60:.0f} minutes of processor time for")
+    first = results["first"]
+    own = [x for x in first if x["judgement"] == "error of the file"]
+    assert (len(own), sum(x["is_wrong"] for x in own)) == (9, 7)
+    check(PROGRAMS, "Seven of the nine errors in EWT were corrected later.")
+
+
+def test_what_to_label_next():
+    gains = tables.gain_from_choice("wnut")[:, 1:].mean(axis=0)
+    low, high = f"{min(gains):.0f}", f"{max(gains):.0f}"
+    check(LABEL, f"gave a tagger {low} to {high} more points of F1 than")
+    check(PROGRAMS, f"they give {low} to {high} more points of F1 on WNUT")
+    gains = tables.gain_from_choice("ncbi")[:, 1:]
+    assert (abs(gains.mean(axis=0)) < gains.std(axis=0, ddof=1)).all()
+    check(LABEL, "In NCBI's abstracts, random texts were as good")
