@@ -13,8 +13,8 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
     """Warns if sentences that are scored are among others, too.
 
     Args:
-        sentences: Iterable of sentences, each a list of words. Those of more
-            than five words count.
+        sentences: Iterable of sentences, each a list of words, strings or
+            bytes in UTF-8. Those of more than five words count.
         others: Iterable of such sentences, which the model learns from.
         what: String, what the message calls the sentences.
         where: String, what it calls the others.
@@ -24,7 +24,8 @@ def warn_of_repeated(sentences, others, what, where, share=0.0):
     checked = [tuple(x) for x in sentences if len(x) > _SHORT]
     found = [x for x in checked if x in others]
     if len(found) > share * len(checked):
-        first = textwrap.shorten(" ".join(found[0]), _SHOWN)
+        words = (x if isinstance(x, str) else x.decode() for x in found[0])
+        first = textwrap.shorten(" ".join(words), _SHOWN)
         warnings.warn(
             f"{len(found):,} of {len(checked):,} {what} are in {where}, too, "
             f"such as {first!r} (only sentences of more than five words count)."

@@ -24,6 +24,12 @@ def test_long_sentences_that_are_repeated(others, share, number):
     assert [str(x.message).partition(" (")[0] for x in found] == told
 
 
+def test_the_words_may_be_bytes():
+    sentences = [["\u00e4".encode()] * 6]
+    with pytest.warns(UserWarning, match="too, such as '(\u00e4 ?){6}' "):
+        warn_of_repeated(sentences, sentences, "sentences", "TRAIN")
+
+
 def test_equal_sentences_with_different_labels():
     words = ["abcd", "ab", "abcd", "ab", "", "x", "abcd"]
     tags = ["OXYO", "OO", "OOYO", "OO", "", "X", "OXOO"]
