@@ -5,6 +5,7 @@ import re
 import signal
 import subprocess
 import sys
+import time
 from unittest import mock
 
 import keras
@@ -206,6 +207,7 @@ def test_ctrl_c_reports_what_is_known(folder):
         told.append(line)
         if line.startswith("Fold 2 of 5"):
             break
+    time.sleep(1)  # Until the training has begun.
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=300)
     assert process.returncode == 0
