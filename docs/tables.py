@@ -26,8 +26,12 @@ TAGGING = "benchmarks/tagging/README.md"
 # Rows of the results of speed.py.
 SPEEDS = {
     "english_pos": (
-        *("ElmoEmbedder", "float32", "int8"),
-        *("spaCy", "MiniLM, float32", "MiniLM, int8"),
+        "ElmoEmbedder",
+        "float32",
+        "int8",
+        "spaCy",
+        "MiniLM, float32",
+        "MiniLM, int8",
     ),
     "train-tagger": ("float32", "int8"),
     "english_names": ("float32, entities", "int8, entities"),

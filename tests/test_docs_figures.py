@@ -399,7 +399,7 @@ def test_wrong_labels():
     check(LABEL, "Of the first 100 places, {}, {} and {} were".format(*first))
     shares = [f"{100 * x['random_share']:.0f}" for x in every]
     check(LABEL, "random ones would contain {}, {} and {}.".format(*shares))
-    check(README, f"{min(first)} to {max(first)} of the first 100 were)")
+    check(README, f"({min(first)} to {max(first)} of the first 100 [in tests")
     judged = [x["judgement"] for x in btc["first"]]
     real = judged.count("error of the file")
     check(LABEL, f"first {len(judged)} other places in the tweets, {real} were")
